@@ -1,4 +1,4 @@
-//! Takes the functions of memory from `src/memory.rs`: openvm defines its own, which a package cannot replace otherwise.
+//! Links `memcpy`, `memset` and `memcmp` of `src/memory.rs` in place of openvm's, whose symbols a package cannot override otherwise.
 
 fn main() {
     for name in ["memcpy", "memset", "memcmp"] {

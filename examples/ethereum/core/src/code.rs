@@ -6,7 +6,7 @@ use revm::bytecode::{opcode, Bytecode, JumpTable};
 
 use crate::input::Code;
 
-/// Form of a code that the virtual machine runs.
+/// Form of a code that revm runs.
 pub(crate) fn bytecode(code: &Code) -> Bytecode {
     let bytes = code.code();
     // Codes from before EIP-3541 may begin as a delegation does, and are none.
@@ -16,8 +16,7 @@ pub(crate) fn bytecode(code: &Code) -> Bytecode {
             .unwrap_or_else(|_| Bytecode::new_legacy(bytes));
     }
     let table = JumpTable::from_slice(&destinations(bytes), bytes.len());
-    // SAFETY: the code is followed by more zeros, which are STOP, than the longest immediate, 32 bytes, and one instruction of two
-    // bytes take.
+    // SAFETY: CODE_PADDING zeros follow the code. revm needs 33: the immediate of a PUSH32 in the last byte, and STOP.
     unsafe { Bytecode::new_analyzed(code.padded().clone(), bytes.len(), table) }
 }
 

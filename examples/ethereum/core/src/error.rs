@@ -193,7 +193,7 @@ pub enum Refusal {
     /// A bloom filter that differs from the computed one.
     #[error("the bloom filter of the header differs from the one of the logs")]
     Bloom,
-    /// A failure of the virtual machine that is no rule's.
+    /// A failure of the EVM that is no rule's.
     #[error("transaction {index}: {reason}")]
     Machine {
         /// Index in the block.

@@ -29,11 +29,15 @@ use crate::{
     instructions,
     receipts::{deposits, Receipt},
     state::{State, StateError},
-    transactions::{environment, Envelope, Machine},
+    transactions::{environment, Accelerator, Envelope},
 };
 
 /// Largest gas limit of a transaction from Osaka on, EIP-7825.
 const TRANSACTION_GAS: u64 = 1 << 24;
+
+/// Largest gas limit of a transaction before Osaka: the EVM's memory stays below 2^30 bytes, which the guest's addresses of 32 bits can
+/// name. Ethereum's blocks have less than 2^27 in all; a forged parent could allow more.
+const ADDRESSABLE_GAS: u64 = 1 << 40;
 
 /// Results of execution, for comparison with the header.
 pub(crate) struct Outcome {
@@ -46,7 +50,7 @@ pub(crate) struct Outcome {
 type Evm<N> = MainnetEvm<revm::handler::MainnetContext<State<N>>>;
 
 /// Executes a block on the state before it.
-pub(crate) fn execute<M: Machine, N: Nodes>(
+pub(crate) fn execute<M: Accelerator, N: Nodes>(
     header: &Header,
     rules: &Rules,
     chain: u64,
@@ -56,21 +60,23 @@ pub(crate) fn execute<M: Machine, N: Nodes>(
 ) -> Result<(Outcome, State<N>), Refusal> {
     let mut config = CfgEnv::new_with_spec(rules.spec).with_chain_id(chain);
     config.set_max_blobs_per_tx(rules.blobs.max_blobs_per_tx);
-    if rules.osaka {
-        config.tx_gas_limit_cap = Some(TRANSACTION_GAS);
-    }
-    let mut machine: Evm<N> = Context::mainnet()
+    config.tx_gas_limit_cap = Some(if rules.osaka {
+        TRANSACTION_GAS
+    } else {
+        ADDRESSABLE_GAS
+    });
+    let mut evm: Evm<N> = Context::mainnet()
         .with_db(state)
         .with_cfg(config)
         .with_block(block(header, rules))
         .build_mainnet();
-    instructions::replace::<_, M>(&mut machine.instruction);
+    instructions::replace::<_, M>(&mut evm.instruction);
 
     let beacon = header.parent_beacon_block_root.unwrap_or_default();
-    system_call(&mut machine, BEACON_ROOTS_ADDRESS, beacon.0.into())?;
+    system_call(&mut evm, BEACON_ROOTS_ADDRESS, beacon.0.into())?;
     if rules.prague {
         system_call(
-            &mut machine,
+            &mut evm,
             HISTORY_STORAGE_ADDRESS,
             header.parent_hash.0.into(),
         )?;
@@ -84,8 +90,8 @@ pub(crate) fn execute<M: Machine, N: Nodes>(
             return Err(Refusal::TransactionGas { index, limit, left });
         }
         let environment = environment(transaction, *sender);
-        forget_empty(&mut machine, &environment);
-        let result = machine
+        forget_empty(&mut evm, &environment);
+        let result = evm
             .transact_one(environment)
             .map_err(|error| refusal(index, error))?;
         gas += result.tx_gas_used();
@@ -114,18 +120,17 @@ pub(crate) fn execute<M: Machine, N: Nodes>(
                 CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS,
             ),
         ] {
-            requests.push((kind, request(&mut machine, address)?));
+            requests.push((kind, request(&mut evm, address)?));
         }
     }
     for withdrawal in withdrawals {
-        machine
-            .ctx
+        evm.ctx
             .journal_mut()
             .balance_incr(withdrawal.address, withdrawal.amount_wei())
             .map_err(Refusal::State)?;
     }
-    let changes = machine.finalize();
-    let mut state = machine.ctx.journaled_state.database;
+    let changes = evm.finalize();
+    let mut state = evm.ctx.journaled_state.database;
     let state_root = state.root_after(changes)?;
     Ok((
         Outcome {
@@ -138,10 +143,10 @@ pub(crate) fn execute<M: Machine, N: Nodes>(
     ))
 }
 
-/// Untouches authorities that an earlier transaction touched and left empty: they do not exist, EIP-161. The virtual machine keeps its
+/// Untouches authorities that an earlier transaction touched and left empty: they do not exist, EIP-161. revm keeps its
 /// accounts from one transaction to the next, and refunds gas for an authority that it takes to exist.
-fn forget_empty<N: Nodes>(machine: &mut Evm<N>, environment: &TxEnv) {
-    let state = machine.ctx.journal_mut().evm_state_mut();
+fn forget_empty<N: Nodes>(evm: &mut Evm<N>, environment: &TxEnv) {
+    let state = evm.ctx.journal_mut().evm_state_mut();
     for authorization in &environment.authorization_list {
         let account = authorization
             .authority()
@@ -174,12 +179,11 @@ fn block(header: &Header, rules: &Rules) -> BlockEnv {
 
 /// Calls a system contract. Its failure, or its absence, changes nothing.
 fn system_call<N: Nodes>(
-    machine: &mut Evm<N>,
+    evm: &mut Evm<N>,
     address: Address,
     data: Bytes,
 ) -> Result<ExecutionResult, Refusal> {
-    machine
-        .system_call_one(address, data)
+    evm.system_call_one(address, data)
         .map_err(|error| match error {
             EVMError::Database(error) => Refusal::State(error),
             error => Refusal::SystemCall {
@@ -190,12 +194,12 @@ fn system_call<N: Nodes>(
 }
 
 /// Requests of a system contract, which has to be there and to succeed.
-fn request<N: Nodes>(machine: &mut Evm<N>, address: Address) -> Result<Bytes, Refusal> {
+fn request<N: Nodes>(evm: &mut Evm<N>, address: Address) -> Result<Bytes, Refusal> {
     let refused = |reason: &str| Refusal::SystemCall {
         address,
         reason: reason.to_string(),
     };
-    let account = machine
+    let account = evm
         .ctx
         .journal_mut()
         .load_account(address)
@@ -203,7 +207,7 @@ fn request<N: Nodes>(machine: &mut Evm<N>, address: Address) -> Result<Bytes, Re
     if account.info.is_empty_code_hash() {
         return Err(refused("the contract has no code"));
     }
-    match system_call(machine, address, Bytes::new())? {
+    match system_call(evm, address, Bytes::new())? {
         ExecutionResult::Success { output, .. } => Ok(output.into_data()),
         ExecutionResult::Revert { .. } => Err(refused("it reverts")),
         ExecutionResult::Halt { reason, .. } => {

@@ -23,7 +23,7 @@ pub struct Forks {
 /// Rules of one block.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// Rules of the virtual machine.
+    /// Rules of the EVM.
     pub spec: SpecId,
     /// Limits and prices of blobs.
     pub blobs: BlobParams,

@@ -1,7 +1,10 @@
 //! Bytes that the host prepares for the guest. Every section begins at a multiple of four bytes.
 //!
-//! The first word is [`MAGIC`], the second the length of what precedes the trie nodes, these two words included. A guest reads so much
-//! at once, and the nodes as it needs them: memory costs each time that it is used in another segment of the proof.
+//! The first word is [`MAGIC`], the second the length of the head, these two words included. The head's sections in order: header,
+//! uncles, withdrawals; transactions (a key of 64 bytes, bytes); ancestors; codes (length, code, [`CODE_PADDING`] zeros). The trie nodes
+//! follow to the end. A list begins with its count, a byte string with its length, one little-endian word each.
+//!
+//! A guest reads the head at once and the nodes on demand: memory costs again in each segment of the proof that uses it.
 
 use alloc::vec::Vec;
 use alloy_primitives::Bytes;
@@ -13,8 +16,8 @@ pub const MAGIC: u32 = u32::from_le_bytes(*b"eth\x02");
 /// Bytes of the first two words.
 pub const START: usize = 8;
 
-/// Zeros after a code, so that an immediate that is cut off and a last STOP can be read.
-const CODE_PADDING: usize = 34;
+/// Zeros after a code: 32 bytes for an immediate that is cut off, a final STOP, and one spare.
+pub const CODE_PADDING: usize = 34;
 
 /// Key of a sender: the coordinates of its point, 32 bytes big endian each.
 pub type PublicKey = [u8; 64];
@@ -25,31 +28,39 @@ pub enum InputError {
     /// The first word is another than [`MAGIC`].
     #[error("the input does not begin with `eth` and version 2: make it with ethereum-host of the same release")]
     Magic,
-    /// The input ends within a section.
-    #[error("the input has {length} bytes and ends within the section at byte {at}")]
+    /// Head that ends within a section.
+    #[error("the head of the input has {length} bytes and ends within the section at byte {at}")]
     Truncated {
         /// Position of the section.
         at: usize,
-        /// Length of the whole.
+        /// Length of the head.
         length: usize,
     },
-    /// Bytes after the last section, or before the nodes.
-    #[error("the input has {0} bytes more than its sections")]
+    /// Length of the head that the input does not have.
+    #[error("the input states {head} bytes before its trie nodes; it has {length} bytes, and the number must be a multiple of 4 and at least 8")]
+    HeadLength {
+        /// Length that the input states.
+        head: usize,
+        /// Length of the input.
+        length: usize,
+    },
+    /// Bytes between the last code and the nodes.
+    #[error("the input has {0} unread bytes between its codes and its trie nodes")]
     Trailing(usize),
-    /// A code that no zeros follow.
-    #[error("the input has no zeros behind the code at byte {0}")]
+    /// Code without its zeros.
+    #[error("the code at byte {0} of the input is not followed by 34 zeros")]
     Padding(usize),
 }
 
-/// Trie nodes of an input. A guest reads them as they are needed.
+/// Trie nodes of an input. A guest reads them on demand.
 pub trait Nodes {
     /// Length of all nodes, in bytes.
     fn length(&self) -> usize;
 
-    /// Reads the bytes up to `end`, which is at most the length. All bytes before have been read.
+    /// Makes the bytes below `end` available; `end` is at most the length.
     fn read(&mut self, end: usize);
 
-    /// Bytes that have been read, and maybe more.
+    /// Prefix of the nodes, at least up to the largest `end` that was read.
     fn bytes(&self) -> &[u8];
 }
 
@@ -89,7 +100,7 @@ impl Code {
         &self.padded[..self.length]
     }
 
-    /// The code and at least 34 zeros.
+    /// Code followed by [`CODE_PADDING`] zeros.
     pub(crate) fn padded(&self) -> &Bytes {
         &self.padded
     }
@@ -119,7 +130,7 @@ pub struct Input<N = Bytes> {
     pub nodes: N,
 }
 
-/// Length of the part before the nodes, from the first two words of an input of `length` bytes.
+/// Length of the head, from the first two words of an input of `length` bytes.
 ///
 /// # Errors
 ///
@@ -131,7 +142,7 @@ pub fn head_length(start: [u32; 2], length: usize) -> Result<usize, InputError> 
     }
     let head = head as usize;
     if head < START || head > length || !head.is_multiple_of(4) {
-        return Err(InputError::Truncated { at: 4, length });
+        return Err(InputError::HeadLength { head, length });
     }
     Ok(head)
 }
@@ -179,7 +190,8 @@ impl Input {
 }
 
 impl<N> Input<N> {
-    /// Reads the sections before the nodes without copying them. `head` begins with the two words that [`head_length`] takes.
+    /// Reads the head's sections without copying them. `head` begins with the two words that [`head_length`] takes, and its length is
+    /// [`head_length`]'s.
     ///
     /// # Errors
     ///
@@ -199,7 +211,7 @@ impl<N> Input<N> {
         })?;
         let ancestors = reader.list(4, Reader::section)?;
         let codes = reader.list(4 + CODE_PADDING, Reader::code)?;
-        match head.len() - reader.at {
+        match head.len().saturating_sub(reader.at) {
             0 => Ok(Self {
                 header,
                 ommers,
@@ -240,8 +252,8 @@ impl Reader<'_> {
             .checked_add(length)
             .filter(|end| *end <= self.input.len());
         let bytes = self.input.slice(self.at..end.ok_or(truncated)?);
-        // Zeros that follow may be absent only at the end.
-        self.at = padded(self.at + length).min(self.input.len());
+        // The head's length is a multiple of four.
+        self.at = padded(self.at + length);
         Ok(bytes)
     }
 

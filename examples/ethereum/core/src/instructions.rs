@@ -1,8 +1,8 @@
-//! Instructions of the virtual machine in a form that costs less on 32-bit machines than revm's.
+//! EVM instructions in a form that costs less on 32-bit machines than revm's.
 //!
-//! revm fetches one instruction, charges its gas, and calls its function. [`run`] is the function of all instructions that need
-//! nothing but the stack, the memory and the code: it goes on from one to the next, and returns to revm at the first of another
-//! kind. Gas and the place of the stack's top stay in registers in between.
+//! revm fetches one instruction, charges its gas, and calls its function. [`run`] is the function of the most frequent instructions
+//! ([`RUN`], PUSH, DUP and SWAP): it executes them in one loop, and returns to revm at the first other instruction. Gas and the stack
+//! pointer stay in registers inside the loop.
 
 use core::mem::{size_of, MaybeUninit};
 
@@ -11,23 +11,26 @@ use revm::{
     bytecode::opcode as op,
     handler::instructions::EthInstructions,
     interpreter::{
+        gas,
         interpreter::{resize_memory, EthInterpreter},
-        interpreter_types::{Immediates, Jumps},
+        interpreter_types::Jumps,
         Host, Instruction, InstructionContext, InstructionResult, Interpreter, STACK_LIMIT,
     },
 };
 
-use crate::Machine;
+use crate::Accelerator;
 
-/// Gas of the cheapest instructions: JUMPDEST; POP and PUSH0; most others; MUL; JUMP; JUMPI.
-const JUMPDEST: u32 = 1;
-const BASE: u32 = 2;
-const VERY_LOW: u32 = 3;
-const LOW: u32 = 5;
-const MID: u32 = 8;
-const HIGH: u32 = 10;
+// Gas of JUMPDEST; of POP and PUSH0; of instructions without a name here; of MUL; of JUMP and MULMOD; of JUMPI.
+const JUMPDEST: u32 = gas::JUMPDEST as u32;
+const BASE: u32 = gas::BASE as u32;
+const VERY_LOW: u32 = gas::VERYLOW as u32;
+const LOW: u32 = gas::LOW as u32;
+const MID: u32 = gas::MID as u32;
+const HIGH: u32 = gas::HIGH as u32;
 
-/// Instructions that [`run`] takes.
+const _: () = assert!(cfg!(target_endian = "little"));
+
+/// Instructions that [`run`] executes, PUSH, DUP and SWAP apart. Each needs an arm there: without one revm calls `run` again for ever.
 const RUN: [u8; 23] = [
     op::ADD,
     op::MUL,
@@ -55,21 +58,21 @@ const RUN: [u8; 23] = [
 ];
 
 /// Replaces revm's instructions by [`run`], which charges their gas itself.
-pub(crate) fn replace<H: Host, M: Machine>(table: &mut EthInstructions<EthInterpreter, H>) {
+pub(crate) fn replace<H: Host, M: Accelerator>(table: &mut EthInstructions<EthInterpreter, H>) {
     replace_with::<H, M, { u32::MAX }>(table);
 }
 
-/// Replaces the instructions by ones that keep at most `MOST` of the gas in a register.
-fn replace_with<H: Host, M: Machine, const MOST: u32>(
+/// Replaces the instructions by [`run`] with at most `MAX_REGISTER_GAS` in the register, so that tests reach its refill.
+fn replace_with<H: Host, M: Accelerator, const MAX_REGISTER_GAS: u32>(
     table: &mut EthInstructions<EthInterpreter, H>,
 ) {
     let pushes_and_more = op::PUSH0..=op::SWAP16;
     for opcode in RUN.into_iter().chain(pushes_and_more) {
-        table.insert_instruction(opcode, Instruction::new(run::<H, M, MOST>), 0);
+        table.insert_instruction(opcode, Instruction::new(run::<H, M, MAX_REGISTER_GAS>), 0);
     }
 }
 
-/// The stack while [`run`] works on it.
+/// EVM stack as [`run`] sees it.
 struct Stack {
     base: *mut U256,
     /// One past the last word.
@@ -80,7 +83,7 @@ struct Stack {
 impl Stack {
     #[inline(always)]
     fn has(&self, words: usize) -> bool {
-        // Compared as addresses, for the words are not all there.
+        // Addresses are compared, because `top - words` may lie before the allocation.
         self.top as usize >= self.base as usize + words * size_of::<U256>()
     }
 
@@ -91,7 +94,7 @@ impl Stack {
     /// The stack has so many words.
     #[inline(always)]
     unsafe fn word(&mut self, depth: usize) -> &mut U256 {
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees that the stack has `depth` words.
         unsafe { &mut *self.top.sub(depth) }
     }
 
@@ -108,7 +111,7 @@ impl Stack {
         }
     }
 
-    /// Makes room for a word, and returns its place.
+    /// Returns the place of a new word, which the caller writes.
     #[inline(always)]
     fn push(&mut self) -> Option<*mut U256> {
         if self.top == self.limit {
@@ -121,7 +124,8 @@ impl Stack {
     }
 }
 
-/// Memory of a call, from the first instruction on that uses it: `reach` is one more than the last offset of a word in it, and 0 before.
+/// Pointer to a call's memory, loaded at its first use. `reach` is the number of offsets at which a whole word lies in the memory, and 0
+/// before the first use.
 struct Memory {
     bytes: *mut u8,
     reach: usize,
@@ -138,14 +142,14 @@ impl Memory {
     }
 }
 
-/// The position and the length of a code, and the bits of its destinations.
-struct Code {
+/// Position and length of the code that runs, and the bits of its jump destinations.
+struct RunningCode {
     start: *const u8,
     length: usize,
     destinations: *const u8,
 }
 
-impl Code {
+impl RunningCode {
     fn of(interpreter: &Interpreter<EthInterpreter>) -> Self {
         let code = &interpreter.bytecode;
         let (length, destinations) = match code.legacy_jump_table() {
@@ -173,17 +177,16 @@ impl Code {
     }
 }
 
-/// Copies 32 bytes, the last one first: between the big endian memory and the words, which are little endian on all machines that this
-/// runs on.
+/// Copies 32 bytes in reverse order, between big-endian memory and little-endian words.
 ///
 /// # Safety
 ///
-/// 32 bytes at `from` can be read, and 32 others at `to` written.
+/// 32 bytes at `from` can be read and 32 at `to` written, and they do not overlap.
 #[inline(always)]
 unsafe fn reverse(from: *const u8, to: *mut u8) {
     if (from as usize | to as usize).is_multiple_of(4) {
         for word in 0..8 {
-            // SAFETY: the caller's; both are aligned.
+            // SAFETY: the caller guarantees 32 bytes at both; both are aligned to four.
             unsafe {
                 let bytes = from.cast::<u32>().add(word).read();
                 let to = to.cast::<u32>().add(7 - word);
@@ -200,7 +203,7 @@ unsafe fn reverse(from: *const u8, to: *mut u8) {
             }
         }
     } else {
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees 32 bytes at both.
         unsafe { load::<32>(from, to) };
     }
 }
@@ -213,30 +216,30 @@ unsafe fn reverse(from: *const u8, to: *mut u8) {
 #[inline(always)]
 unsafe fn load<const N: usize>(from: *const u8, word: *mut u8) {
     for byte in 0..N {
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees `N` bytes at both.
         unsafe { word.add(N - 1 - byte).write(from.add(byte).read()) };
     }
 }
 
-/// As much of the gas as a register takes.
+/// Returns the gas for the register: all that remains, at most `MAX_REGISTER_GAS`.
 #[inline(always)]
-fn one_register<const MOST: u32>(gas: u64) -> u32 {
+fn one_register<const MAX_REGISTER_GAS: u32>(gas: u64) -> u32 {
     if gas >> 32 == 0 {
-        (gas as u32).min(MOST)
+        (gas as u32).min(MAX_REGISTER_GAS)
     } else {
-        MOST
+        MAX_REGISTER_GAS
     }
 }
 
-/// Executes instructions from the one that revm has fetched, to the first that it does not take.
-fn run<H: Host, M: Machine, const MOST: u32>(
+/// Executes instructions from the one that revm has fetched up to the first without an arm.
+fn run<H: Host, M: Accelerator, const MAX_REGISTER_GAS: u32>(
     context: InstructionContext<'_, H, EthInterpreter>,
 ) -> Result<(), InstructionResult> {
+    const { assert!(MAX_REGISTER_GAS >= VERY_LOW + HIGH) };
     let InstructionContext { interpreter, host } = context;
-    let code = Code::of(interpreter);
-    let next = interpreter.bytecode.read_slice(0).as_ptr();
-    // SAFETY: revm has gone past the instruction that it has fetched.
-    let mut at = unsafe { next.sub(1) };
+    let code = RunningCode::of(interpreter);
+    // SAFETY: revm has gone past the instruction that it has fetched, which lies in the code.
+    let mut at = unsafe { code.start.add(interpreter.bytecode.pc() - 1) };
     let words = interpreter.stack.data_mut();
     let base = words.as_mut_ptr();
     // SAFETY: revm allocates STACK_LIMIT words, of which `len` are there.
@@ -252,8 +255,8 @@ fn run<H: Host, M: Machine, const MOST: u32>(
         reach: 0,
     };
     let mut remaining = interpreter.gas.remaining();
-    // Where more gas is left, revm begins again when this is spent.
-    let mut budget = one_register::<MOST>(remaining);
+    // If more gas remains than the register holds, the loop returns to revm when the register is spent, and revm calls it again.
+    let mut budget = one_register::<MAX_REGISTER_GAS>(remaining);
     let mut gas = budget;
 
     let result = loop {
@@ -286,7 +289,8 @@ fn run<H: Host, M: Machine, const MOST: u32>(
         }
         macro_rules! step {
             ($bytes:expr) => {
-                // SAFETY: a code is followed by more zeros, which are STOP, than the longest immediate has bytes.
+                // SAFETY: a code has all bytes of its last immediate and a STOP after it, by the zeros of `input::Code` or by revm's
+                // analysis.
                 at = unsafe { at.add($bytes) }
             };
         }
@@ -314,11 +318,11 @@ fn run<H: Host, M: Machine, const MOST: u32>(
                 step!(1);
             };
         }
-        // Memory of the word whose offset is the last word of the stack.
+        // The memory's bytes at the offset that the last word of the stack names.
         macro_rules! memory_word {
             () => {{
                 // SAFETY: one word is there.
-                let offset = some!(M::small(unsafe { stack.word(1) }), InvalidOperandOOG) as usize;
+                let offset = some!(M::to_u32(unsafe { stack.word(1) }), InvalidOperandOOG) as usize;
                 if offset >= memory.reach {
                     memory = Memory::of(interpreter);
                 }
@@ -329,13 +333,15 @@ fn run<H: Host, M: Machine, const MOST: u32>(
                         ..
                     } = &mut *interpreter;
                     left.set_remaining(remaining - u64::from(budget - gas));
+                    // An error halts the call: revm reads neither stack nor position after it.
                     resize_memory(left, bytes, host.gas_params(), offset, 32)?;
                     memory = Memory::of(interpreter);
+                    assert!(offset < memory.reach, "memory that addresses cannot name");
                     remaining = interpreter.gas.remaining();
-                    budget = one_register::<MOST>(remaining);
+                    budget = one_register::<MAX_REGISTER_GAS>(remaining);
                     gas = budget;
                 }
-                // SAFETY: the 32 bytes at offsets below `reach` are there.
+                // SAFETY: 32 bytes at an offset below `reach` lie in the memory, which nothing else resizes during `run`.
                 unsafe { memory.bytes.add(offset) }
             }};
         }
@@ -368,7 +374,7 @@ fn run<H: Host, M: Machine, const MOST: u32>(
                 pay!(VERY_LOW);
                 need!($depth + 1);
                 let mut kept = MaybeUninit::uninit();
-                // SAFETY: so many words are there.
+                // SAFETY: `$depth + 1` words are there.
                 unsafe {
                     let (high, low) = (stack.top.sub(1), stack.top.sub($depth + 1));
                     M::copy(high, kept.as_mut_ptr());
@@ -384,18 +390,18 @@ fn run<H: Host, M: Machine, const MOST: u32>(
             op::ADD => binary!(VERY_LOW, add),
             op::MUL => binary!(LOW, mul),
             op::SUB => binary!(VERY_LOW, sub),
-            op::LT => binary!(VERY_LOW, less),
-            op::GT => binary!(VERY_LOW, greater),
-            op::SLT => binary!(VERY_LOW, signed_less),
-            op::SGT => binary!(VERY_LOW, signed_greater),
-            op::EQ => binary!(VERY_LOW, equal),
+            op::LT => binary!(VERY_LOW, lt),
+            op::GT => binary!(VERY_LOW, gt),
+            op::SLT => binary!(VERY_LOW, slt),
+            op::SGT => binary!(VERY_LOW, sgt),
+            op::EQ => binary!(VERY_LOW, eq),
             op::AND => binary!(VERY_LOW, and),
             op::OR => binary!(VERY_LOW, or),
             op::XOR => binary!(VERY_LOW, xor),
-            op::SHL => binary!(VERY_LOW, shift_left),
-            op::SHR => binary!(VERY_LOW, shift_right),
-            op::SAR => binary!(VERY_LOW, shift_right_signed),
-            op::ISZERO => unary!(is_zero_word),
+            op::SHL => binary!(VERY_LOW, shl),
+            op::SHR => binary!(VERY_LOW, shr),
+            op::SAR => binary!(VERY_LOW, sar),
+            op::ISZERO => unary!(iszero),
             op::NOT => unary!(not),
             op::MULMOD => {
                 pay!(MID);
@@ -445,7 +451,7 @@ fn run<H: Host, M: Machine, const MOST: u32>(
                 // SAFETY: one word is there.
                 let target = unsafe {
                     stack.top = stack.top.sub(1);
-                    M::small(&*stack.top)
+                    M::to_u32(&*stack.top)
                 };
                 jump!(some!(target, InvalidJump) as usize);
             }
@@ -460,7 +466,7 @@ fn run<H: Host, M: Machine, const MOST: u32>(
                 if M::is_zero(condition) {
                     step!(1);
                 } else {
-                    jump!(some!(M::small(target), InvalidJump) as usize);
+                    jump!(some!(M::to_u32(target), InvalidJump) as usize);
                 }
             }
             op::PUSH0 => {
@@ -472,7 +478,7 @@ fn run<H: Host, M: Machine, const MOST: u32>(
             }
             // Most jumps are to a target that is pushed before: it need not pass through the stack.
             op::PUSH2 => {
-                // SAFETY: see `step`.
+                // SAFETY: two bytes of immediate and at least one byte after them can be read, see `step`.
                 let (high, low, follower) = unsafe { (*at.add(1), *at.add(2), *at.add(3)) };
                 let target = usize::from(high) << 8 | usize::from(low);
                 if stack.top == stack.limit {
@@ -579,7 +585,9 @@ fn run<H: Host, M: Machine, const MOST: u32>(
         interpreter
             .gas
             .set_remaining(remaining - u64::from(budget - gas));
-        interpreter.bytecode.relative_jump(at.offset_from(next));
+        interpreter
+            .bytecode
+            .absolute_jump(at.offset_from(code.start) as usize);
     }
     result
 }

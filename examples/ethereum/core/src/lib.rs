@@ -33,7 +33,7 @@ pub use input::{Code, Input, InputError, Nodes, PublicKey};
 use receipts::{requests_hash, root_and_bloom};
 use state::State;
 pub use state::StateError;
-pub use transactions::{address_of, Envelope, Machine, Software};
+pub use transactions::{address_of, Accelerator, Envelope, Software};
 pub use trie::{Trie, TrieError};
 pub use words::Words;
 
@@ -71,12 +71,12 @@ pub struct Needs {
 /// # Errors
 ///
 /// [`Refusal`]: the first rule that the block breaks, or the part of the input that is malformed or absent.
-pub fn validate<N: Nodes, M: Machine>(
+pub fn validate<N: Nodes, M: Accelerator>(
     input: Input<N>,
     forks: &Forks,
-    machine: &M,
+    accelerator: &M,
 ) -> Result<Valid, Refusal> {
-    validate_with_state(input, forks, machine).map(|(valid, _)| valid)
+    validate_with_state(input, forks, accelerator).map(|(valid, _)| valid)
 }
 
 /// Validates the block of an input as [`validate`] does, and says what it needs of the witness.
@@ -84,12 +84,12 @@ pub fn validate<N: Nodes, M: Machine>(
 /// # Errors
 ///
 /// [`Refusal`], as [`validate`].
-pub fn validate_and_trace<N: Nodes, M: Machine>(
+pub fn validate_and_trace<N: Nodes, M: Accelerator>(
     input: Input<N>,
     forks: &Forks,
-    machine: &M,
+    accelerator: &M,
 ) -> Result<(Valid, Needs), Refusal> {
-    let (valid, state) = validate_with_state(input, forks, machine)?;
+    let (valid, state) = validate_with_state(input, forks, accelerator)?;
     let needs = Needs {
         nodes: state.trie().used(),
         codes: state.used_codes(),
@@ -98,10 +98,10 @@ pub fn validate_and_trace<N: Nodes, M: Machine>(
     Ok((valid, needs))
 }
 
-fn validate_with_state<N: Nodes, M: Machine>(
+fn validate_with_state<N: Nodes, M: Accelerator>(
     input: Input<N>,
     forks: &Forks,
-    machine: &M,
+    accelerator: &M,
 ) -> Result<(Valid, State<N>), Refusal> {
     let hash = keccak256(&input.header);
     let header: Header = decode("header", &input.header)?;
@@ -129,7 +129,7 @@ fn validate_with_state<N: Nodes, M: Machine>(
     let mut blobs = 0;
     for (index, (key, bytes)) in input.transactions.iter().enumerate() {
         let transaction = transactions::decode(index, bytes)?;
-        let sender = transactions::sender(&transaction, key, machine);
+        let sender = transactions::sender(&transaction, key, accelerator);
         blobs += transaction.blob_count().unwrap_or_default();
         transactions.push((transaction, sender.ok_or(Refusal::Signature(index))?));
     }

@@ -1,4 +1,4 @@
-//! State of the witness: the virtual machine's database, and the root after the block.
+//! State of the witness: the EVM's database, and the root after the block.
 
 use alloc::vec::Vec;
 use alloy_consensus::constants::KECCAK_EMPTY;
@@ -49,7 +49,7 @@ pub enum StateError {
 
 impl DBErrorMarker for StateError {}
 
-struct Known {
+struct LoadedCode {
     bytecode: Bytecode,
     used: bool,
 }
@@ -58,7 +58,7 @@ struct Known {
 pub(crate) struct State<N> {
     trie: Trie<N>,
     root: Child,
-    codes: HashMap<B256, Known>,
+    codes: HashMap<B256, LoadedCode>,
     /// Hash of the parent and of its ancestors, as many as the witness has.
     ancestors: Vec<B256>,
     parent: u64,
@@ -78,7 +78,7 @@ impl<N: Nodes> State<N> {
                 let hash = keccak256(code.code());
                 (
                     hash,
-                    Known {
+                    LoadedCode {
                         bytecode: bytecode(code),
                         used: false,
                     },
@@ -299,7 +299,7 @@ impl<N: Nodes> Database for State<N> {
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, StateError> {
-        // The virtual machine asks for the 256 last blocks only.
+        // The EVM asks for the 256 last blocks only.
         let missing = StateError::Ancestor(number);
         let back = self.parent.checked_sub(number).ok_or(missing.clone())?;
         let hash = self.ancestors.get(back as usize).ok_or(missing)?;

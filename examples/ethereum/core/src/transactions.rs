@@ -1,4 +1,4 @@
-//! Transactions: decoding, senders, and the virtual machine's form of them.
+//! Transactions: decoding, senders, and the EVM's form of them.
 
 use alloy_consensus::{EthereumTxEnvelope, Transaction, TxEip4844, Typed2718};
 use alloy_eips::{
@@ -18,25 +18,21 @@ const HALF_ORDER: U256 = U256::from_limbs([
     0x7fff_ffff_ffff_ffff,
 ]);
 
-/// Arithmetic that a guest does by instructions of its own.
-pub trait Machine: Words {
+/// Signature checks and 256-bit arithmetic, which a guest does by OpenVM's instructions.
+pub trait Accelerator: Words {
     /// Returns whether recovery of the signer from `signature` and `hash` gives `key`: not only whether the signature verifies, since the
     /// parity of `R` counts. `s` is at most half of the order.
     fn signed(&self, hash: &B256, signature: &Signature, key: &PublicKey) -> bool;
-
-    /// The product of `a` and `b` modulo `modulus`; 0 if that is 0.
-    fn mul_mod(a: U256, b: U256, modulus: U256) -> U256 {
-        a.mul_mod(b, modulus)
-    }
 }
 
 /// Arithmetic in software: verification is recovery of the key, with the installed cryptography of revm.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Software;
 
-impl Words for Software {}
+// SAFETY: the default of `copy` writes the word.
+unsafe impl Words for Software {}
 
-impl Machine for Software {
+impl Accelerator for Software {
     fn signed(&self, hash: &B256, signature: &Signature, key: &PublicKey) -> bool {
         recover(hash, signature) == Some(address_of(key))
     }
@@ -78,15 +74,15 @@ pub(crate) fn decode(index: usize, bytes: &[u8]) -> Result<Envelope, Refusal> {
 pub(crate) fn sender(
     transaction: &Envelope,
     key: &PublicKey,
-    machine: &impl Machine,
+    accelerator: &impl Accelerator,
 ) -> Option<Address> {
     let signature = transaction.signature();
     let signed = signature.s() <= HALF_ORDER
-        && machine.signed(&transaction.signature_hash(), signature, key);
+        && accelerator.signed(&transaction.signature_hash(), signature, key);
     signed.then(|| address_of(key))
 }
 
-/// The virtual machine's form of a transaction.
+/// The EVM's form of a transaction.
 pub(crate) fn environment(transaction: &Envelope, caller: Address) -> TxEnv {
     TxEnv {
         tx_type: transaction.ty(),

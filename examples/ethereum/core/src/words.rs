@@ -1,18 +1,23 @@
-//! Arithmetic of the virtual machine's words, in software; a guest does it by instructions of its own.
+//! 256-bit arithmetic of the EVM, with defaults in software.
 
 use alloy_primitives::U256;
 use revm::interpreter::instructions::i256::i256_cmp;
 
-/// Arithmetic of words of 256 bits. Methods of two operands take the upper one of the stack first, and write their result to the lower one.
-pub trait Words {
+/// Arithmetic of 256-bit words. A method with two operands takes the upper word of the stack first, and writes its result to the lower
+/// word.
+///
+/// # Safety
+///
+/// [`Self::copy`] writes all of the word.
+pub unsafe trait Words {
     /// Copies a word.
     ///
     /// # Safety
     ///
-    /// `from` can be read and `to` written; both are aligned.
+    /// 32 bytes at `from` can be read and 32 at `to` written; both are aligned as `U256`.
     #[inline(always)]
     unsafe fn copy(from: *const U256, to: *mut U256) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees lengths and alignment.
         unsafe { to.write(from.read()) }
     }
 
@@ -22,9 +27,9 @@ pub trait Words {
         a.is_zero()
     }
 
-    /// Returns a word below 2^32.
+    /// Returns the word, if it is below 2^32.
     #[inline(always)]
-    fn small(a: &U256) -> Option<u32> {
+    fn to_u32(a: &U256) -> Option<u32> {
         u32::try_from(*a).ok()
     }
 
@@ -44,6 +49,11 @@ pub trait Words {
     #[inline(always)]
     fn mul(a: &U256, b: &mut U256) {
         *b = a.wrapping_mul(*b);
+    }
+
+    /// MULMOD: `a * b` modulo `modulus`, 0 if that is 0
+    fn mul_mod(a: U256, b: U256, modulus: U256) -> U256 {
+        a.mul_mod(b, modulus)
     }
 
     /// AND
@@ -72,44 +82,44 @@ pub trait Words {
 
     /// LT: 1 if `a < b`, else 0
     #[inline(always)]
-    fn less(a: &U256, b: &mut U256) {
+    fn lt(a: &U256, b: &mut U256) {
         *b = U256::from(*a < *b);
     }
 
     /// GT: 1 if `a > b`, else 0
     #[inline(always)]
-    fn greater(a: &U256, b: &mut U256) {
+    fn gt(a: &U256, b: &mut U256) {
         *b = U256::from(*a > *b);
     }
 
-    /// SLT: [`Self::less`] of numbers in two's complement
+    /// SLT: [`Self::lt`] of numbers in two's complement
     #[inline(always)]
-    fn signed_less(a: &U256, b: &mut U256) {
+    fn slt(a: &U256, b: &mut U256) {
         *b = U256::from(i256_cmp(a, b).is_lt());
     }
 
-    /// SGT: [`Self::greater`] of numbers in two's complement
+    /// SGT: [`Self::gt`] of numbers in two's complement
     #[inline(always)]
-    fn signed_greater(a: &U256, b: &mut U256) {
+    fn sgt(a: &U256, b: &mut U256) {
         *b = U256::from(i256_cmp(a, b).is_gt());
     }
 
     /// EQ: 1 if the words are equal, else 0
     #[inline(always)]
-    fn equal(a: &U256, b: &mut U256) {
+    fn eq(a: &U256, b: &mut U256) {
         *b = U256::from(*a == *b);
     }
 
     /// ISZERO: 1 for 0, else 0
     #[inline(always)]
-    fn is_zero_word(a: &mut U256) {
+    fn iszero(a: &mut U256) {
         *a = U256::from(a.is_zero());
     }
 
     /// SHL
     #[inline(always)]
-    fn shift_left(shift: &U256, value: &mut U256) {
-        *value = match Self::small(shift) {
+    fn shl(shift: &U256, value: &mut U256) {
+        *value = match Self::to_u32(shift) {
             Some(bits @ ..256) => *value << bits as usize,
             _ => U256::ZERO,
         };
@@ -117,17 +127,17 @@ pub trait Words {
 
     /// SHR
     #[inline(always)]
-    fn shift_right(shift: &U256, value: &mut U256) {
-        *value = match Self::small(shift) {
+    fn shr(shift: &U256, value: &mut U256) {
+        *value = match Self::to_u32(shift) {
             Some(bits @ ..256) => *value >> bits as usize,
             _ => U256::ZERO,
         };
     }
 
-    /// SAR: [`Self::shift_right`] that repeats the sign
+    /// SAR: [`Self::shr`] that repeats the sign
     #[inline(always)]
-    fn shift_right_signed(shift: &U256, value: &mut U256) {
-        *value = match Self::small(shift) {
+    fn sar(shift: &U256, value: &mut U256) {
+        *value = match Self::to_u32(shift) {
             Some(bits @ ..256) => value.arithmetic_shr(bits as usize),
             _ if value.bit(255) => U256::MAX,
             _ => U256::ZERO,

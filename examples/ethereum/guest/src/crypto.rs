@@ -1,10 +1,10 @@
-//! Cryptography of the virtual machine by OpenVM's extensions. What is absent here is revm's, in software: RIPEMD-160, BLAKE2,
+//! Cryptography of the EVM by OpenVM's extensions. The rest is revm's, in software: RIPEMD-160, BLAKE2,
 //! moduli other than those of the fields, and of BLS12-381 sums in the second group and maps to the curves.
 
 use alloc::vec::Vec;
 
-use alloy_primitives::{Signature, B256, U256};
-use ethereum_core::{Machine, PublicKey};
+use alloy_primitives::{Signature, B256};
+use ethereum_core::{Accelerator, PublicKey};
 use openvm_sha2::Sha256;
 use revm::precompile::{
     bls12_381::{G1Point, G1PointScalar, G2Point},
@@ -13,17 +13,13 @@ use revm::precompile::{
 
 use crate::{bls12_381, bn254, modexp, p256, secp256k1};
 
-/// Cryptography by OpenVM's extensions.
+/// Cryptography and 256-bit arithmetic by OpenVM's extensions.
 #[derive(Clone, Copy, Debug)]
 pub struct Extensions;
 
-impl Machine for Extensions {
+impl Accelerator for Extensions {
     fn signed(&self, hash: &B256, signature: &Signature, key: &PublicKey) -> bool {
         secp256k1::signed(hash, signature, key)
-    }
-
-    fn mul_mod(a: U256, b: U256, modulus: U256) -> U256 {
-        modexp::product(a, b, modulus).unwrap_or_else(|| a.mul_mod(b, modulus))
     }
 }
 

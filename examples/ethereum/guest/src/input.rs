@@ -1,4 +1,4 @@
-//! Input from the hint stream: trie nodes come as they are needed.
+//! Input from the hint stream: the head at once, trie nodes on demand.
 
 use alloc::alloc::{alloc, Layout};
 use core::{mem::size_of, slice};
@@ -7,7 +7,7 @@ use alloy_primitives::Bytes;
 use ethereum_core::{input, Input, InputError, Nodes};
 use openvm::{hint_buffer_chunked, hint_input, io::read_u32};
 
-/// Trie nodes that the hint stream still has.
+/// Trie nodes, read from the hint stream on demand.
 pub struct Hints {
     bytes: *mut u8,
     /// Bytes that have been read, a multiple of four.
@@ -23,7 +23,7 @@ impl Nodes for Hints {
     fn read(&mut self, end: usize) {
         let end = input::padded(end.min(self.length));
         if end > self.read {
-            // SAFETY: there is room for the length, rounded up to words, and the place is a multiple of four.
+            // SAFETY: `room` allocated `padded(length)` bytes, `end` is at most that, and `read` is a multiple of four.
             hint_buffer_chunked(
                 unsafe { self.bytes.add(self.read) },
                 (end - self.read) / size_of::<u32>(),
@@ -53,7 +53,8 @@ pub fn read() -> Result<Input<Hints>, InputError> {
     hint_buffer_chunked(start.as_mut_ptr().cast(), 2);
     let head_length = input::head_length(start, length)?;
     let head = room(head_length);
-    // SAFETY: the length is at least START; the words of the place are written here, and nothing writes or frees them again.
+    // SAFETY: `head_length` is a multiple of four and at least START; `room` allocated as many bytes, all of which are written here, and
+    // nothing writes or frees them again.
     let head = unsafe {
         head.cast::<[u32; 2]>().write(start);
         hint_buffer_chunked(
@@ -71,11 +72,11 @@ pub fn read() -> Result<Input<Hints>, InputError> {
     Input::read_head(&Bytes::from_static(head), nodes)
 }
 
-/// Room for so many bytes, rounded up to words. The length is the host's word; the guest ends if memory has no such room.
+/// Allocates `length` bytes, rounded up to words. The host states the length: the guest panics if it exceeds the memory.
 fn room(length: usize) -> *mut u8 {
     let size = length.max(4).checked_next_multiple_of(4);
     let layout = size.and_then(|size| Layout::from_size_align(size, 4).ok());
-    let layout = layout.expect("an input of less than 2 GiB");
+    let layout = layout.expect("the input's length exceeds the guest's memory");
     // SAFETY: the size is not 0.
     let place = unsafe { alloc(layout) };
     assert!(!place.is_null(), "no memory for an input of {length} bytes");

@@ -17,6 +17,8 @@ mod modexp;
 mod p256;
 mod points;
 mod secp256k1;
+#[cfg(feature = "test-forks")]
+mod self_test;
 mod words;
 
 use crypto::Extensions;
@@ -31,6 +33,8 @@ const FORKS: Forks = Forks::MAINNET;
 const FORKS: Forks = Forks::CANCUN;
 
 fn main() {
+    #[cfg(feature = "test-forks")]
+    self_test::run();
     revm::precompile::install_crypto(Extensions);
     let block = input::read()
         .map_err(Refusal::from)

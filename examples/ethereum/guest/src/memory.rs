@@ -1,13 +1,16 @@
-//! Copies, fills and comparisons of memory by 256 bits at once. The linker takes them in place of openvm's, see `build.rs`.
+//! `memcpy`, `memset` of zeros and `memcmp` on 256-bit instructions, for pointers that are aligned to four bytes. The linker puts them in
+//! place of openvm's, see `build.rs`; other copies and fills go to openvm's functions.
 
 use core::arch::global_asm;
 
 use openvm_bigint_guest::{Int256Funct7, BEQ256_FUNCT3, INT256_FUNCT3, OPCODE};
 
-// The functions have no frame and call nothing: what they do is said here, not to the compiler, which would make a copy of a loop
-// that copies.
+// Assembly, because the compiler turns a Rust loop that copies into a call of `memcpy`.
 global_asm!(
     // memcpy(a0 = to, a1 = from, a2 = length), which returns `to`
+    ".p2align 2",
+    ".option push",
+    ".option norvc",
     ".globl __wrap_memcpy",
     ".type __wrap_memcpy, @function",
     "__wrap_memcpy:",
@@ -51,7 +54,8 @@ global_asm!(
     "9:",
     "tail __real_memcpy",
     ".size __wrap_memcpy, . - __wrap_memcpy",
-    zero = sym ZERO,
+    ".option pop",
+    zero = sym crate::words::ZERO,
     opcode = const OPCODE,
     int256 = const INT256_FUNCT3,
     add = const Int256Funct7::Add as u8,
@@ -59,6 +63,9 @@ global_asm!(
 
 global_asm!(
     // memset(a0 = to, a1 = byte, a2 = length), which returns `to`
+    ".p2align 2",
+    ".option push",
+    ".option norvc",
     ".globl __wrap_memset",
     ".type __wrap_memset, @function",
     "__wrap_memset:",
@@ -94,7 +101,8 @@ global_asm!(
     "9:",
     "tail __real_memset",
     ".size __wrap_memset, . - __wrap_memset",
-    zero = sym ZERO,
+    ".option pop",
+    zero = sym crate::words::ZERO,
     opcode = const OPCODE,
     int256 = const INT256_FUNCT3,
     add = const Int256Funct7::Add as u8,
@@ -102,6 +110,9 @@ global_asm!(
 
 global_asm!(
     // memcmp(a0 = a, a1 = b, a2 = length)
+    ".p2align 2",
+    ".option push",
+    ".option norvc",
     ".globl __wrap_memcmp",
     ".type __wrap_memcmp, @function",
     "__wrap_memcmp:",
@@ -146,12 +157,7 @@ global_asm!(
     "sub a0, t0, t1",
     "ret",
     ".size __wrap_memcmp, . - __wrap_memcmp",
+    ".option pop",
     opcode = const OPCODE,
     equal = const BEQ256_FUNCT3,
 );
-
-/// Zeros to add.
-#[repr(align(4))]
-struct Zero(#[allow(dead_code)] [u8; 32]);
-
-static ZERO: Zero = Zero([0; 32]);

@@ -55,7 +55,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     } = source.prepare(&Forks::MAINNET)?;
     let out = &arguments.out;
     fs::write(out, &input).map_err(|error| format!("{}: {error}", out.display()))?;
-    // The file is written: a reader of these lines may go.
+    // A closed pipe is no error: the input is written.
     let _ = write!(
         io::stdout(),
         "block {number}, {hash}: {} transactions, {gas} gas\n\

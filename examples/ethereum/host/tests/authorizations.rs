@@ -1,17 +1,18 @@
 //! Gas of authorizations, EIP-7702, in a block that is made here.
 
-#[path = "common/made.rs"]
-mod made;
+mod common;
 
-use alloy_consensus::{TxEip1559, TxEip7702};
+use alloy_consensus::TxEip7702;
 use alloy_eips::{
     eip7002::WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS,
     eip7251::CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS, eip7702::Authorization,
 };
 use alloy_primitives::{Address, Bytes, B256, U256};
+use common::synthetic::{block, call, sign, signer, transaction};
 use ethereum_core::{Forks, Refusal};
 use ethereum_host::HostError;
-use made::{block, sign, signer, transaction};
+
+const GAS: u64 = 30_000_000;
 
 const PRAGUE: Forks = Forks {
     prague: Some(0),
@@ -25,7 +26,7 @@ fn gas(sender: Address, transactions: Vec<Bytes>) -> U256 {
         (WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS, code.clone()),
         (CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS, code),
     ];
-    let (header, mut source) = block(sender, &contracts, transactions, Some(B256::ZERO));
+    let (header, mut source) = block(sender, &contracts, transactions, GAS, Some(B256::ZERO));
     source.header = alloy_rlp::encode(&header).into();
     // The header says that no gas is used; the refusal says how much is.
     match source.prepare(&PRAGUE).unwrap_err() {
@@ -42,17 +43,6 @@ fn gas(sender: Address, transactions: Vec<Bytes>) -> U256 {
 #[test]
 fn an_authority_that_was_touched_does_not_exist() {
     let ((sender_key, sender), (authority_key, authority)) = (signer(1), signer(2));
-    let call = |nonce, to: Address| {
-        let call = TxEip1559 {
-            chain_id: 1,
-            nonce,
-            gas_limit: 100_000,
-            max_fee_per_gas: 7,
-            to: to.into(),
-            ..TxEip1559::default()
-        };
-        transaction(&sender_key, call)
-    };
     let authorize = |nonce, authorization: Authorization| {
         let signature = sign(&authority_key, authorization.signature_hash());
         let authorize = TxEip7702 {
@@ -79,6 +69,9 @@ fn an_authority_that_was_touched_does_not_exist() {
     ];
     // Of an account that exists, a fifth of the gas is refunded.
     assert_eq!(gas(sender, second), U256::from(46_000 + 36_800));
-    let touched = vec![call(0, authority), authorize(1, authorization(0))];
+    let touched = vec![
+        call(&sender_key, 0, 100_000, authority),
+        authorize(1, authorization(0)),
+    ];
     assert_eq!(gas(sender, touched), U256::from(21_000 + 46_000));
 }

@@ -4,14 +4,16 @@
 
 mod common;
 
-use common::mainnet;
+use common::{mainnet, read};
 use ethereum_core::{
-    validate, Code, Forks, Input, InputError, Refusal, Software, StateError, TrieError,
+    input::CODE_PADDING, validate, Code, Forks, Input, InputError, Refusal, Software, StateError,
+    TrieError,
 };
 use ethereum_host::{HostError, Source};
 
 fn refusal(input: &Input) -> Refusal {
-    let result = Input::read(&input.write().into())
+    let bytes = input.write();
+    let result = read(&bytes)
         .map_err(Refusal::from)
         .and_then(|input| validate(input, &Forks::MAINNET, &Software));
     result.unwrap_err()
@@ -171,11 +173,8 @@ fn nodes_in_another_order_are_refused() {
 fn truncated_and_enlarged_inputs_are_refused() {
     let whole = valid();
     let bytes = whole.write();
-    let read = |bytes: &[u8]| {
-        let input = Input::read(&bytes.to_vec().into())?;
-        validate(input, &Forks::MAINNET, &Software)
-    };
-    let form = |bytes: &[u8]| match read(bytes) {
+    let validated = |bytes: &[u8]| validate(read(bytes)?, &Forks::MAINNET, &Software);
+    let form = |bytes: &[u8]| match validated(bytes) {
         Err(Refusal::Input(error)) => error,
         result => panic!("{result:?}"),
     };
@@ -187,19 +186,22 @@ fn truncated_and_enlarged_inputs_are_refused() {
     {
         let error = form(&bytes[..length]);
         assert!(
-            matches!(error, InputError::Truncated { .. }),
+            matches!(
+                error,
+                InputError::Truncated { .. } | InputError::HeadLength { .. }
+            ),
             "{length}: {error:?}"
         );
     }
     // Behind the root's digest nodes may be absent, but not in part.
     for length in (head..head + 32).chain((head + 33..bytes.len()).step_by(9_973)) {
-        let result = read(&bytes[..length]);
+        let result = validated(&bytes[..length]);
         assert!(
             matches!(result, Err(Refusal::Trie(TrieError::Truncated(_)))),
             "{length}: {result:?}"
         );
     }
-    let result = read(&[&bytes[..], &[0; 4]].concat());
+    let result = validated(&[&bytes[..], &[0; 4]].concat());
     assert!(
         matches!(result, Err(Refusal::Trie(TrieError::Malformed(_)))),
         "{result:?}"
@@ -215,10 +217,9 @@ fn truncated_and_enlarged_inputs_are_refused() {
         - whole
             .codes
             .iter()
-            .map(|code| 4 + (code.code().len() + 34).next_multiple_of(4))
+            .map(|code| 4 + (code.code().len() + CODE_PADDING).next_multiple_of(4))
             .sum::<usize>();
     for (at, words) in [
-        (4, vec![0, 4, head + 1, usize::MAX]),
         (8, vec![usize::MAX]),
         (codes - 4, vec![usize::MAX, whole.codes.len() + 1]),
         (codes, vec![usize::MAX, usize::MAX - 34]),
@@ -231,6 +232,13 @@ fn truncated_and_enlarged_inputs_are_refused() {
             );
         }
     }
+    for word in [0, 4, head + 1, bytes.len() + 4, usize::MAX] {
+        let error = form(&with_word(4, word));
+        assert!(
+            matches!(error, InputError::HeadLength { .. }),
+            "{word}: {error:?}"
+        );
+    }
     // The last code's zeros.
     let mut unpadded = bytes.clone();
     unpadded[head - 5] = 1;
@@ -242,7 +250,7 @@ fn truncated_and_enlarged_inputs_are_refused() {
 fn flipped_bits_prove_no_other_block() {
     let whole = valid().write();
     let validated = |bytes: Vec<u8>| {
-        let input = Input::read(&bytes.into()).map_err(Refusal::from)?;
+        let input = read(&bytes)?;
         validate(input, &Forks::MAINNET, &Software)
     };
     let hash = validated(whole.clone()).unwrap().hash;

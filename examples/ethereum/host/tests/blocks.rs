@@ -46,7 +46,8 @@ fn reason_fits(exception: &str, error: &HostError) -> bool {
             (exception, reason),
             (
                 "INSUFFICIENT_ACCOUNT_FUNDS",
-                Invalid::LackOfFundForMaxFee { .. }
+                // The validator's limit is checked first.
+                Invalid::LackOfFundForMaxFee { .. } | Invalid::TxGasLimitGreaterThanCap { .. }
             ) | (
                 "INTRINSIC_GAS_TOO_LOW",
                 Invalid::CallGasCostMoreThanGasLimit { .. }
@@ -122,7 +123,7 @@ fn a_block_of_ethereum_has_its_hash() {
         (prepared.block.number, prepared.block.gas),
         (22_615_247, 1_331_413)
     );
-    // What is not needed has gone: the input is valid without it, and it is not with less.
+    // The reduced input is valid and needs as many nodes as the whole witness.
     let input = Input::read(&prepared.input.into()).unwrap();
     let (_, needs) = validate_and_trace(input, &Forks::MAINNET, &Software).unwrap();
     assert_eq!(needs.nodes.len(), prepared.needs.nodes.len());
@@ -150,8 +151,8 @@ fn blocks_of_a_folder() {
     assert!(number > 0, "the folder has no *.rlp");
 }
 
-/// Test blocks in the virtual machine: valid ones reveal their hash, invalid ones end the guest. `ETHEREUM_STEP` is the distance between
-/// the blocks that are run, 1 for all of them; for the other variables see [`Guest`].
+/// Runs test blocks in the guest: valid ones reveal their hash, invalid ones end it. `ETHEREUM_STEP` is the distance between the blocks
+/// that are run, 1 for all of them; for the other variables see [`Guest`].
 #[test]
 #[ignore = "a campaign: needs openvm-metal and the guest with test-forks"]
 fn test_blocks_have_their_verdict_in_the_guest() {

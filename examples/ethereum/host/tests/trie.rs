@@ -1,10 +1,13 @@
 //! Tries against another implementation: whole and partial witnesses, and keys so alike that nodes stand inside of their parents.
 
+mod common;
+
 use std::collections::{BTreeMap, HashMap};
 
 use alloy_primitives::{keccak256, Bytes, B256};
 use alloy_rlp::{Encodable, Header, PayloadView};
 use alloy_trie::{proof::ProofRetainer, HashBuilder, Nibbles, EMPTY_ROOT_HASH};
+use common::Lazy;
 use ethereum_core::{Trie, TrieError};
 
 type Slots = BTreeMap<B256, Vec<u8>>;
@@ -143,7 +146,7 @@ fn changed_tries_have_the_root_of_another_implementation() {
         };
         let (root, nodes) = expected(&slots, &targets);
         let bytes = state(root, &nodes);
-        let (mut trie, accounts) = Trie::read(&bytes).unwrap();
+        let (mut trie, accounts) = Trie::read(Lazy::new(&bytes)).unwrap();
         let leaf = trie.get(accounts, &B256::ZERO).unwrap().unwrap();
         let mut storage = trie.leaf(leaf).2;
         assert_eq!(trie.root(storage), root);

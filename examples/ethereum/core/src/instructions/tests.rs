@@ -15,8 +15,8 @@ use revm::{
 use super::*;
 use crate::Software;
 
-#[path = "../../../host/tests/common/programs.rs"]
-mod programs;
+#[path = "../../tests/support/random_program.rs"]
+mod random_program;
 
 const CALLER: Address = address!("1000000000000000000000000000000000000001");
 const CONTRACT: Address = address!("2000000000000000000000000000000000000002");
@@ -50,23 +50,30 @@ impl Database for State {
 
 type Table = EthInstructions<EthInterpreter, MainnetContext<State>>;
 
-/// Whether the call succeeds, halts, the gas that it uses, its output, and the storage after it.
-type Effect = (bool, bool, u64, Vec<u8>, BTreeMap<U256, U256>);
+/// Outcome of a call.
+#[derive(Debug, PartialEq)]
+struct Effect {
+    success: bool,
+    halt: bool,
+    gas: u64,
+    output: Vec<u8>,
+    storage: BTreeMap<U256, U256>,
+}
 
-fn effect(code: &[u8], gas_limit: u64, replace: fn(&mut Table)) -> Effect {
-    let code = crate::code::bytecode(&crate::Code::new(code));
-    let mut machine = Context::mainnet()
+fn effect(code: &Bytecode, gas_limit: u64, replace: fn(&mut Table)) -> Effect {
+    let code = code.clone();
+    let mut evm = Context::mainnet()
         .with_db(State(code))
         .modify_cfg_chained(|config| config.set_spec_and_mainnet_gas_params(SpecId::PRAGUE))
         .build_mainnet();
-    replace(&mut machine.instruction);
+    replace(&mut evm.instruction);
     let call = TxEnv {
         caller: CALLER,
         kind: TxKind::Call(CONTRACT),
         gas_limit,
         ..TxEnv::default()
     };
-    let found = machine.transact(call).unwrap();
+    let found = evm.transact(call).unwrap();
     let storage = found.state.get(&CONTRACT).map(|contract| {
         let slots = contract.storage.iter();
         slots
@@ -74,35 +81,32 @@ fn effect(code: &[u8], gas_limit: u64, replace: fn(&mut Table)) -> Effect {
             .collect()
     });
     let result = &found.result;
-    (
-        result.is_success(),
-        result.is_halt(),
-        result.tx_gas_used(),
-        result
+    Effect {
+        success: result.is_success(),
+        halt: result.is_halt(),
+        gas: result.tx_gas_used(),
+        output: result
             .output()
             .map(|output| output.to_vec())
             .unwrap_or_default(),
-        storage.unwrap_or_default(),
-    )
+        storage: storage.unwrap_or_default(),
+    }
 }
 
 fn compare(code: &[u8], gas_limit: u64) -> Effect {
-    let expected = effect(code, gas_limit, |_| ());
-    let replaced = effect(code, gas_limit, replace::<_, Software>);
-    assert_eq!(
-        replaced,
-        expected,
-        "{} {gas_limit}",
-        alloy_primitives::hex::encode(code)
-    );
-    // A register that is spent after a few instructions.
-    let often = effect(code, gas_limit, replace_with::<_, Software, 23>);
-    assert_eq!(
-        often,
-        expected,
-        "{} {gas_limit}",
-        alloy_primitives::hex::encode(code)
-    );
+    // With our zeros and with revm's, which are fewer.
+    let codes = [
+        crate::code::bytecode(&crate::Code::new(code)),
+        Bytecode::new_legacy(code.to_vec().into()),
+    ];
+    let expected = effect(&codes[0], gas_limit, |_| ());
+    for code in &codes {
+        // The second register is refilled every few instructions.
+        for replace in [replace::<_, Software>, replace_with::<_, Software, 23>] {
+            let found = effect(code, gas_limit, replace);
+            assert_eq!(found, expected, "{} {gas_limit}", code.original_bytes());
+        }
+    }
     expected
 }
 
@@ -110,12 +114,17 @@ fn compare(code: &[u8], gas_limit: u64) -> Effect {
 fn random_programs_have_the_effect_of_revms_instructions() {
     let (mut successes, mut stored) = (0, 0);
     for seed in 0..1_500 {
-        let code = programs::program(seed);
+        let code = random_program::random_program(seed);
         let effect = compare(&code, 1_000_000);
-        successes += usize::from(effect.0);
-        stored += effect.4.len();
-        // Too little gas, at a place that moves.
+        successes += usize::from(effect.success);
+        stored += effect.storage.len();
+        // Gas limits that run out at different instructions.
         compare(&code, 21_000 + seed * 7 % 900);
+        // More than the register holds.
+        if seed % 8 == 0 {
+            compare(&code, (1 << 32) + 21_000 + seed % 3);
+            compare(&code, (7 << 32) + 30_000);
+        }
     }
     assert!(successes > 1_000, "{successes}");
     assert!(stored > 5_000, "{stored}");
@@ -135,7 +144,7 @@ fn faults_are_those_of_revm() {
         }
     }
     for operation in [0x51, 0x52, 0x53, 0x56] {
-        // Offsets and targets that do not fit, at the end of a register, and that take too much gas.
+        // Offsets and targets above 32 bits, at the top of 32 bits, and too expensive.
         for offset in [
             &big,
             &push(&[0xff; 4]),
@@ -152,6 +161,18 @@ fn faults_are_those_of_revm() {
             }
         }
     }
+    // Targets that are destinations if they are cut to 64 or 32 bits, and conditions of one high bit.
+    for bit in [32, 63, 64, 255] {
+        let target: U256 = (U256::ONE << bit) + U256::from(36);
+        let target = push(&target.to_be_bytes::<32>());
+        let end = [&[0x5b][..], &[0x5b; 4]].concat();
+        programs.push([&target[..], &[0x56], &end].concat());
+        programs.push([&[0x60, 1][..], &target, &[0x57], &end].concat());
+        let condition: U256 = U256::ONE << bit;
+        let condition = push(&condition.to_be_bytes::<32>());
+        programs.push([&condition[..], &push(&[38]), &[0x57, 0xfe], &[0x5b; 4]].concat());
+        programs.push([&condition[..], &push(&[0, 39]), &[0x57, 0xfe], &[0x5b; 4]].concat());
+    }
     // A destination within an immediate, and immediates that the code ends in.
     programs.push([&[0x60, 3, 0x56][..], &[0x60, 0x5b], &[0x5b]].concat());
     programs.push([&[0x60, 4, 0x56][..], &[0x60, 0x5b], &[0x5b]].concat());
@@ -165,5 +186,23 @@ fn faults_are_those_of_revm() {
         for gas in [21_002, 21_005, 21_014, 100_000] {
             compare(&program, gas);
         }
+    }
+}
+
+/// The first access costs more than 2^32 gas, so that what remains is above the register before it and below after it.
+#[test]
+fn memory_of_more_gas_than_the_register() {
+    // PUSH3, MSTORE at 48 M; then ADD in a loop until the gas is spent.
+    let code = [
+        0x60, 1, 0x63, 2, 0xe0, 0, 0, 0x52, 0x5b, 0x60, 1, 0x60, 2, 0x01, 0x50, 0x60, 8, 0x56,
+    ];
+    let cost = effect(
+        &crate::code::bytecode(&crate::Code::new(&code[..8])),
+        1 << 36,
+        |_| (),
+    );
+    assert!(cost.success && cost.gas > 1 << 32, "{}", cost.gas);
+    for more in [0, 1, 500, 50_000] {
+        compare(&code, cost.gas + more);
     }
 }

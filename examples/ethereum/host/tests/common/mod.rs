@@ -1,10 +1,15 @@
-//! Data of the tests, and the guest that campaigns run.
+//! Data of the tests, synthetic blocks, and the guest that campaigns run.
 
 // Each test takes its part.
 #![allow(dead_code)]
 
+#[path = "../../../core/tests/support/random_program.rs"]
+pub mod random_program;
+pub mod synthetic;
+
 use std::{env, fs, io::Read, path::Path, process::Command};
 
+use ethereum_core::{input, Input, InputError, Nodes};
 use ethereum_host::Source;
 
 /// A file of `data`, decompressed.
@@ -25,7 +30,7 @@ pub fn mainnet() -> Source {
     Source::from_rlp(&unpack("1-22615247.rlp.gz")).unwrap()
 }
 
-/// A guest of the environment:
+/// Guest and command from the environment:
 ///
 /// ```sh
 /// openvm-metal build guest --features test-forks
@@ -46,7 +51,7 @@ impl Guest {
         }
     }
 
-    /// Whether the guest ends well on an input, and all that it prints.
+    /// Runs the guest; returns whether it exits with code 0, and its output.
     pub fn run(&self, input: &[u8]) -> (bool, String) {
         let file = env::temp_dir().join(format!(
             "ethereum-guest-{}-{:?}.bin",
@@ -66,4 +71,43 @@ impl Guest {
             String::from_utf8_lossy(&said).into_owned(),
         )
     }
+}
+
+/// Trie nodes of which only those are there that were read, as in the guest.
+pub struct Lazy<'a> {
+    nodes: &'a [u8],
+    read: usize,
+}
+
+impl<'a> Lazy<'a> {
+    pub fn new(nodes: &'a [u8]) -> Self {
+        Self { nodes, read: 0 }
+    }
+}
+
+impl Nodes for Lazy<'_> {
+    fn length(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn read(&mut self, end: usize) {
+        assert!(end <= self.nodes.len());
+        self.read = self.read.max(end);
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.nodes[..input::padded(self.read).min(self.nodes.len())]
+    }
+}
+
+/// Reads an input as the guest does.
+pub fn read(bytes: &[u8]) -> Result<Input<Lazy<'_>>, InputError> {
+    let length = bytes.len();
+    let Some((start, _)) = bytes.split_first_chunk::<8>() else {
+        return Err(InputError::Truncated { at: 0, length });
+    };
+    let word = |at| u32::from_le_bytes(std::array::from_fn(|byte| start[at + byte]));
+    let head = input::head_length([word(0), word(4)], length)?;
+    let (head, nodes) = bytes.split_at(head);
+    Input::read_head(&head.to_vec().into(), Lazy::new(nodes))
 }

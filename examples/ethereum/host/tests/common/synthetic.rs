@@ -1,8 +1,10 @@
-//! Blocks that are made here.
+//! Synthetic blocks.
 
 use std::collections::BTreeMap;
 
-use alloy_consensus::{proofs::ordered_trie_root_with_encoder, Header, SignableTransaction};
+use alloy_consensus::{
+    proofs::ordered_trie_root_with_encoder, Header, SignableTransaction, TxEip1559,
+};
 use alloy_eips::eip2718::Encodable2718;
 use alloy_primitives::{keccak256, Address, Bytes, Signature, B256, U256};
 use alloy_trie::{
@@ -35,12 +37,26 @@ where
     transaction.into_signed(signature).encoded_2718().into()
 }
 
-/// The header of a block, and its source without that header: transactions on a state with one sender and contracts without storage.
-/// The header has nothing of the transactions' effects.
+/// A call without data or value, at the base fee of [`block`].
+pub fn call(key: &SigningKey, nonce: u64, gas_limit: u64, to: Address) -> Bytes {
+    let call = TxEip1559 {
+        chain_id: 1,
+        nonce,
+        gas_limit,
+        max_fee_per_gas: 7,
+        to: to.into(),
+        ..TxEip1559::default()
+    };
+    transaction(key, call)
+}
+
+/// Header of a block, and its source without that header: transactions on a state with one sender and contracts without storage. The
+/// header has no effect of the transactions.
 pub fn block(
     sender: Address,
     contracts: &[(Address, Bytes)],
     transactions: Vec<Bytes>,
+    gas_limit: u64,
     requests_hash: Option<B256>,
 ) -> (Header, Source) {
     let account = |balance: u64, code_hash| TrieAccount {
@@ -65,8 +81,8 @@ pub fn block(
         number: 1,
         timestamp: 1,
         state_root: builder.root(),
-        gas_limit: 30_000_000,
-        gas_used: 15_000_000,
+        gas_limit,
+        gas_used: gas_limit / 2,
         base_fee_per_gas: Some(7),
         withdrawals_root: Some(EMPTY_ROOT_HASH),
         blob_gas_used: Some(0),

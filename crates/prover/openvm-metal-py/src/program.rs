@@ -4,9 +4,9 @@ use std::{path::PathBuf, sync::Arc};
 
 use openvm_circuit::arch::instructions::exe::VmExe;
 use openvm_metal_sdk::{
-    decode_elf, digest, executable_with, files, ignored_traps, SdkError, Traps,
+    decode_elf, digest, executable_with, files, ignored_traps, ProgramSource, SdkError, Traps,
 };
-use openvm_sdk::{types::ExecutableFormat, StdIn};
+use openvm_sdk::StdIn;
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_sdk::config::baby_bear_poseidon2::F;
 use pyo3::prelude::*;
@@ -62,13 +62,13 @@ impl PyProgram {
     ) -> Result<Self, SdkError> {
         let vm_config = Self::vm_config(config.as_deref())?;
         let source = if bytes.starts_with(ELF) {
-            ExecutableFormat::Elf(decode_elf(bytes)?)
+            ProgramSource::from(decode_elf(bytes)?)
         } else if as_cargo_openvm {
             return Err(SdkError::Config(
                 "as_cargo_openvm says how an executable is made of an ELF, and the program is an executable".into(),
             ));
         } else {
-            ExecutableFormat::VmExe(files::exe_from_bytes(bytes)?)
+            files::exe_from_bytes(bytes)?.into()
         };
         let traps = match as_cargo_openvm {
             true => Traps::AsCargoOpenvm,

@@ -16,11 +16,10 @@ use std::{env, error::Error, fs, path::Path};
 use openvm_circuit::arch::instructions::exe::VmExe;
 use openvm_metal_common::Device;
 use openvm_metal_sdk::{
-    decode_elf, executable, verify_app, MetalSdk, ProveOptions, MIN_SECURITY_BITS,
+    decode_elf, executable, verify_app, MetalSdk, ProgramSource, ProveOptions, MIN_SECURITY_BITS,
 };
 use openvm_sdk::{
     config::{AggregationSystemParams, AppConfig},
-    types::ExecutableFormat,
     Sdk as StockSdk, StdIn,
 };
 use openvm_sdk_config::SdkVmConfig;
@@ -31,7 +30,7 @@ use usage::Phases;
 /// A program and input to prove.
 struct Job {
     config: SdkVmConfig,
-    source: ExecutableFormat,
+    source: ProgramSource,
     input: StdIn,
 }
 

@@ -24,6 +24,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     error::{catch_panic, guard, SdkError, Stage},
+    guest_elf::{decode_elf, GuestElf},
     memory_config, moduli,
     prelude::F,
     table_sizes,
@@ -70,15 +71,54 @@ const RD: u32 = 0x1f << 7;
 /// `jal x0, -1048576`: the least offset.
 const JAL_BY_MINUS_1_MIB: u32 = 1 << 31 | JAL;
 
+/// Program of a guest, in each form that the SDK takes.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum ProgramSource {
+    /// ELF that [`decode_elf`] made.
+    Guest(GuestElf),
+    /// Bytes of an ELF.
+    Bytes(Vec<u8>),
+    /// ELF that OpenVM's own decoder made, which takes longer to transpile.
+    Elf(Elf),
+    /// Executable, which is not transpiled again.
+    Exe(Arc<VmExe<F>>),
+}
+
+macro_rules! from {
+    ($($type:ty: $value:ident => $source:expr),* $(,)?) => {
+        $(impl From<$type> for ProgramSource {
+            fn from($value: $type) -> Self {
+                $source
+            }
+        })*
+    };
+}
+
+from! {
+    GuestElf: elf => Self::Guest(elf),
+    Vec<u8>: bytes => Self::Bytes(bytes),
+    &[u8]: bytes => Self::Bytes(bytes.to_vec()),
+    Elf: elf => Self::Elf(elf),
+    VmExe<F>: exe => Self::Exe(Arc::new(exe)),
+    Arc<VmExe<F>>: exe => Self::Exe(exe),
+    ExecutableFormat: format => match format {
+        ExecutableFormat::Elf(elf) => Self::Elf(elf),
+        ExecutableFormat::VmExe(exe) => Self::Exe(Arc::new(exe)),
+        ExecutableFormat::SharedVmExe(exe) => Self::Exe(exe),
+    },
+}
+
 /// The executable of an ELF under a configuration, or an executable as it is, checked against the
 /// configuration. Traps end the guest.
 ///
 /// # Errors
-/// [`SdkError::UnknownInstruction`] for a word that is no instruction, or one of an extension that the configuration lacks;
+/// [`SdkError::Elf`] for bytes that are no ELF of a guest; [`SdkError::UnknownInstruction`] for a word that is no instruction, or one of
+/// an extension that the configuration lacks;
 /// [`SdkError::Executable`] for an executable that cannot run under it.
 pub fn executable(
     config: &SdkVmConfig,
-    source: impl Into<ExecutableFormat>,
+    source: impl Into<ProgramSource>,
 ) -> Result<Arc<VmExe<F>>, SdkError> {
     executable_with(config, source, Traps::End)
 }
@@ -89,18 +129,19 @@ pub fn executable(
 /// See [`executable`].
 pub fn executable_with(
     config: &SdkVmConfig,
-    source: impl Into<ExecutableFormat>,
+    source: impl Into<ProgramSource>,
     traps: Traps,
 ) -> Result<Arc<VmExe<F>>, SdkError> {
     moduli::check(config)?;
     table_sizes::check(config)?;
     memory_config::check(&config.system.config)?;
-    // OpenVM's conversion from bytes panics if they are no ELF.
-    let source = guard(Stage::Transpile, || source.into())?;
-    let exe = match source {
-        ExecutableFormat::Elf(elf) => Arc::new(transpile(config, elf, traps)?),
-        ExecutableFormat::VmExe(exe) => Arc::new(exe),
-        ExecutableFormat::SharedVmExe(exe) => exe,
+    let exe = match source.into() {
+        ProgramSource::Guest(elf) => Arc::new(transpile_guest(config, &elf, traps)?),
+        ProgramSource::Bytes(bytes) => {
+            Arc::new(transpile_guest(config, &decode_elf(&bytes)?, traps)?)
+        }
+        ProgramSource::Elf(elf) => Arc::new(transpile_elf(config, elf, traps)?),
+        ProgramSource::Exe(exe) => exe,
     };
     check(config, &exe)?;
     Ok(exe)
@@ -123,8 +164,8 @@ pub fn ignored_traps(exe: &VmExe<F>) -> usize {
 }
 
 /// Number of traps of an ELF that [`Traps::AsCargoOpenvm`] ignores.
-pub fn ignored_traps_of_elf(elf: &Elf) -> usize {
-    let words = elf.instructions.iter();
+pub fn ignored_traps_of_elf(elf: &GuestElf) -> usize {
+    let words = elf.code().iter();
     words.filter(|&&word| is_ignored_trap(word)).count()
 }
 
@@ -139,23 +180,56 @@ fn is_ignored_trap(word: u32) -> bool {
     word & 0x000f_ffff == 1 << 12 | SYSTEM
 }
 
-fn transpile(config: &SdkVmConfig, mut elf: Elf, traps: Traps) -> Result<VmExe<F>, SdkError> {
+fn refused(error: TranspilerError) -> SdkError {
+    SdkError::Executable(error.to_string())
+}
+
+fn transpile_guest(
+    config: &SdkVmConfig,
+    elf: &GuestElf,
+    traps: Traps,
+) -> Result<VmExe<F>, SdkError> {
+    let transpiler = config.transpiler();
+    let program = transpile(&transpiler, elf.code(), elf.pc_base(), traps)?;
+    let mut init_memory = elf.memory();
+    guard(Stage::Transpile, || {
+        transpiler.modify_initial_memory(&mut init_memory)
+    })?
+    .map_err(refused)?;
+    Ok(VmExe {
+        program,
+        pc_start: elf.pc_start(),
+        init_memory,
+        fn_bounds: Default::default(),
+    })
+}
+
+fn transpile_elf(config: &SdkVmConfig, mut elf: Elf, traps: Traps) -> Result<VmExe<F>, SdkError> {
     let words = std::mem::take(&mut elf.instructions);
     let transpiler = config.transpiler();
-    let refused = |error: TranspilerError| SdkError::Executable(error.to_string());
     // The memory and the place of the code.
     let mut exe = guard(Stage::Transpile, || {
         VmExe::from_elf(elf, transpiler.clone())
     })?
     .map_err(refused)?;
-    let start = exe.program.pc_base;
+    exe.program = transpile(&transpiler, &words, exe.program.pc_base, traps)?;
+    Ok(exe)
+}
+
+/// Instructions of words of code that begin at `start`.
+fn transpile(
+    transpiler: &Transpiler<F>,
+    words: &[u32],
+    start: u32,
+    traps: Traps,
+) -> Result<Program<F>, SdkError> {
     let unknown = |index: usize, extension, reason| SdkError::UnknownInstruction {
         pc: start + index as u32 * DEFAULT_PC_STEP,
         word: words[index],
         extension,
         reason,
     };
-    let mut ended = words.clone();
+    let mut ended = words.to_vec();
     for (index, word) in ended.iter_mut().enumerate() {
         if let Some(reason) = refusal(*word, traps) {
             return Err(unknown(index, None, reason));
@@ -169,7 +243,7 @@ fn transpile(config: &SdkVmConfig, mut elf: Elf, traps: Traps) -> Result<VmExe<F
     let instructions = match catch_panic(|| transpiler.transpile(&ended)) {
         Ok(Ok(instructions)) => instructions,
         Ok(Err(TranspilerError::ParseError(_))) | Err(_) => {
-            let first = ended.iter().position(|&word| !is_known(&transpiler, word));
+            let first = ended.iter().position(|&word| !is_known(transpiler, word));
             let reason = |word: u32| match word & 3 {
                 3 => "is not known to the configuration",
                 _ => {
@@ -184,8 +258,10 @@ fn transpile(config: &SdkVmConfig, mut elf: Elf, traps: Traps) -> Result<VmExe<F
         }
         Ok(Err(other)) => return Err(refused(other)),
     };
-    exe.program = Program::new_without_debug_infos_with_option(&instructions, start);
-    Ok(exe)
+    Ok(Program::new_without_debug_infos_with_option(
+        &instructions,
+        start,
+    ))
 }
 
 /// Reason why a word is refused that OpenVM's transpiler takes for another one, or panics on.
@@ -342,7 +418,15 @@ fn extension_of_opcode(opcode: usize) -> Option<&'static str> {
 /// Identifies an executable by its contents.
 pub fn digest(exe: &VmExe<F>) -> ExeDigest {
     let mut hash = Sha256::new();
-    let mut word = |x: u32| hash.update(x.to_le_bytes());
+    // Pieces of a size that the hash takes without a copy of its own.
+    let mut piece = Vec::with_capacity(1 << 16);
+    let mut word = |x: u32| {
+        piece.extend(x.to_le_bytes());
+        if piece.len() == 1 << 16 {
+            hash.update(&piece);
+            piece.clear();
+        }
+    };
     word(exe.pc_start);
     word(exe.program.pc_base);
     word(exe.program.len() as u32);
@@ -362,6 +446,7 @@ pub fn digest(exe: &VmExe<F>) -> ExeDigest {
         word(address);
         word(u32::from(byte));
     }
+    hash.update(&piece);
     hash.finalize().into()
 }
 

@@ -1,44 +1,124 @@
-//! ELFs of guests: their segments are checked before OpenVM's decoder takes them.
+//! ELFs of guests.
 //!
-//! OpenVM's decoder makes an entry of a map for each word that a program header names, and lays the words
-//! of executable segments side by side without those that are not in the file. So an ELF of a few bytes
-//! could take all memory, and code could come to lie at another address. Here segments must lie in
-//! the guest's memory and in the file, each for itself; zeros behind the bytes of the file get no
-//! entries, as memory is zero without them.
+//! OpenVM's decoder makes the entries of a map one after the other, for each word that a program header names, and lays the words of
+//! executable segments side by side without those that are not in the file. So an ELF of a few bytes could take all memory, code could
+//! come to lie at another address, and large programs take long to read.
+//!
+//! Here segments must lie in the guest's memory and in the file, each for itself. Zeros behind the bytes of the file get no entries, as
+//! memory is zero without them, and an executable segment without bytes in the file is no code. All entries are made at once.
+
+use std::{fmt, sync::Arc};
 
 use elf::{
-    abi::{EI_CLASS, EI_DATA, ELFCLASS64, ELFDATA2MSB, ELFMAGIC, PF_X, PT_LOAD},
+    abi::{EI_CLASS, EI_DATA, ELFCLASS64, ELFDATA2MSB, ELFMAGIC, EM_RISCV, ET_EXEC, PF_X, PT_LOAD},
     endian::LittleEndian,
     segment::ProgramHeader,
     ElfBytes,
 };
-use openvm_transpiler::{elf::Elf, openvm_platform::memory::MEM_SIZE};
+use openvm_circuit::arch::instructions::{
+    exe::SparseMemoryImage, program::MAX_ALLOWED_PC, riscv::RV32_MEMORY_AS,
+};
+use openvm_transpiler::openvm_platform::memory::MEM_SIZE;
 
-use crate::error::{guard, SdkError, Stage};
+use crate::error::SdkError;
 
 /// Most bytes of an ELF: twice those of a guest's memory, as it has symbols, too.
 pub(crate) const MAX_ELF: u64 = 2 * MEM_SIZE as u64;
 
+// Code lies in the guest's memory, so that program counters reach it.
+const _: () = assert!(MEM_SIZE <= MAX_ALLOWED_PC as usize + 1);
+
 /// Most program headers of an ELF, as in OpenVM's decoder.
 const MAX_HEADERS: usize = 256;
 
-/// Bytes of the file header and of each program header of a 32-bit ELF.
-const FILE_HEADER: usize = 52;
-const PROGRAM_HEADER: usize = 32;
+/// Code and initial memory of a guest, from its ELF. A clone shares them.
+#[derive(Clone)]
+pub struct GuestElf {
+    code: Arc<[u32]>,
+    pc_base: u32,
+    pc_start: u32,
+    /// Addresses and bytes of segments, in order; both are whole words.
+    segments: Arc<[(u32, Vec<u8>)]>,
+}
+
+impl GuestElf {
+    /// Words of the code, from [`Self::pc_base`] on.
+    pub fn code(&self) -> &[u32] {
+        &self.code
+    }
+
+    /// Address of the first word of the code; [`u32::MAX`] without code.
+    pub fn pc_base(&self) -> u32 {
+        self.pc_base
+    }
+
+    /// Address at which the guest starts.
+    pub fn pc_start(&self) -> u32 {
+        self.pc_start
+    }
+
+    /// Initial memory, without zeros behind a segment.
+    pub(crate) fn memory(&self) -> SparseMemoryImage {
+        let count = self.segments.iter().map(|(_, bytes)| bytes.len()).sum();
+        let mut entries = Vec::with_capacity(count);
+        for (start, bytes) in self.segments.iter() {
+            let bytes = (*start..).zip(bytes);
+            entries.extend(bytes.map(|(address, byte)| ((RV32_MEMORY_AS, address), *byte)));
+        }
+        // The standard library builds the map of sorted entries at once.
+        entries.into_iter().collect()
+    }
+}
+
+impl fmt::Debug for GuestElf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let segments = self.segments.iter();
+        let sizes = segments.map(|(start, bytes)| (start, bytes.len()));
+        f.debug_struct("GuestElf")
+            .field("pc_base", &self.pc_base)
+            .field("pc_start", &self.pc_start)
+            .field("words", &self.code.len())
+            .field("segments", &sizes.collect::<Vec<_>>())
+            .finish()
+    }
+}
 
 /// Decodes the ELF of a guest.
 ///
 /// # Errors
 /// [`SdkError::Elf`] if it is none, or its segments do not fit the guest's memory or the file.
-pub fn decode_elf(bytes: &[u8]) -> Result<Elf, SdkError> {
-    let segments = segments(bytes).map_err(SdkError::Elf)?;
-    let bytes = with_headers(bytes, &segments);
-    guard(Stage::Transpile, || Elf::decode(&bytes, MEM_SIZE as u32))?
-        .map_err(|error| SdkError::Elf(error.to_string()))
+pub fn decode_elf(bytes: &[u8]) -> Result<GuestElf, SdkError> {
+    decode(bytes).map_err(SdkError::Elf)
 }
 
-/// The segments that are loaded from the file, in the order of their addresses.
-fn segments(bytes: &[u8]) -> Result<Vec<ProgramHeader>, String> {
+fn decode(file: &[u8]) -> Result<GuestElf, String> {
+    let (pc_start, headers) = segments(file)?;
+    let (mut code, mut pc_base) = (Vec::new(), u32::MAX);
+    let mut loaded = Vec::with_capacity(headers.len());
+    for segment in &headers {
+        // `check` has bounded addresses and sizes by the guest's memory and the file.
+        let (start, offset) = (segment.p_vaddr as u32, segment.p_offset as usize);
+        let size = segment.p_filesz as usize;
+        let mut bytes = Vec::with_capacity(size.next_multiple_of(4));
+        bytes.extend_from_slice(&file[offset..offset + size]);
+        bytes.resize(size.next_multiple_of(4), 0);
+        if segment.p_flags & PF_X != 0 {
+            pc_base = pc_base.min(start);
+            let (words, _) = bytes.as_chunks::<4>();
+            code.extend(words.iter().map(|word| u32::from_le_bytes(*word)));
+        }
+        loaded.push((start, bytes));
+    }
+    Ok(GuestElf {
+        code: code.into(),
+        pc_base,
+        pc_start,
+        segments: loaded.into(),
+    })
+}
+
+/// The address at which the guest starts, and the segments that are loaded from the file in the order of their addresses.
+fn segments(bytes: &[u8]) -> Result<(u32, Vec<ProgramHeader>), String> {
     // The parser's errors name offsets.
     if !bytes.starts_with(&ELFMAGIC) {
         return Err("it is no ELF".into());
@@ -50,6 +130,28 @@ fn segments(bytes: &[u8]) -> Result<Vec<ProgramHeader>, String> {
     }
     let elf = ElfBytes::<LittleEndian>::minimal_parse(bytes)
         .map_err(|error| format!("its headers are damaged, or it is cut off ({error})"))?;
+    let (machine, entry) = (elf.ehdr.e_machine, elf.ehdr.e_entry);
+    if machine != EM_RISCV {
+        return Err(format!(
+            "it is for another processor than RISC-V (machine {machine})"
+        ));
+    }
+    if elf.ehdr.e_type != ET_EXEC {
+        return Err(
+            "it is a library, an object file or position-independent: link it as a static executable"
+                .into(),
+        );
+    }
+    if entry >= MEM_SIZE as u64 {
+        return Err(format!(
+            "it starts at {entry:#x}, outside the guest's memory of {MEM_SIZE:#x} bytes"
+        ));
+    }
+    if !entry.is_multiple_of(4) {
+        return Err(format!(
+            "it starts at {entry:#x}, which is no multiple of 4"
+        ));
+    }
     if bytes.len() as u64 > MAX_ELF {
         return Err(format!("it has more than {MAX_ELF} bytes"));
     }
@@ -61,7 +163,7 @@ fn segments(bytes: &[u8]) -> Result<Vec<ProgramHeader>, String> {
     segments.sort_by_key(|segment| segment.p_vaddr);
     check(&segments, bytes.len() as u64)?;
     segments.retain(|segment| segment.p_filesz > 0);
-    Ok(segments)
+    Ok((entry as u32, segments))
 }
 
 /// Checks segments in the order of their addresses, which are 32-bit numbers.
@@ -103,41 +205,4 @@ fn check(segments: &[ProgramHeader], file_bytes: u64) -> Result<(), String> {
         return Err("its segments share bytes of the file".into());
     }
     Ok(())
-}
-
-/// The file behind headers of these segments alone, which end with their last word in the file.
-fn with_headers(file: &[u8], segments: &[ProgramHeader]) -> Vec<u8> {
-    let headers = FILE_HEADER + PROGRAM_HEADER * segments.len();
-    let mut bytes = Vec::with_capacity(headers + file.len());
-    bytes.extend(&file[..FILE_HEADER]);
-    let mut half = |at: usize, x: u16| bytes[at..at + 2].copy_from_slice(&x.to_le_bytes());
-    half(42, PROGRAM_HEADER as u16);
-    half(44, segments.len() as u16);
-    // The number of section headers and the one of their names.
-    half(48, 0);
-    half(50, 0);
-    let mut word = |at: usize, x: u32| bytes[at..at + 4].copy_from_slice(&x.to_le_bytes());
-    word(28, FILE_HEADER as u32);
-    // Where section headers are.
-    word(32, 0);
-    for segment in segments {
-        let offset = segment.p_offset + headers as u64;
-        let size = segment.p_filesz.next_multiple_of(4);
-        let (start, in_file) = (segment.p_vaddr as u32, segment.p_filesz as u32);
-        // `check` has bounded the sizes by the guest's memory.
-        for x in [
-            PT_LOAD,
-            offset as u32,
-            start,
-            start,
-            in_file,
-            size as u32,
-            segment.p_flags,
-            4,
-        ] {
-            bytes.extend(x.to_le_bytes());
-        }
-    }
-    bytes.extend(file);
-    bytes
 }

@@ -95,10 +95,11 @@ pub use encoding::{decode_proof, decode_stark_proof};
 pub use engine::SdkEngine;
 pub use error::{catch_panic, is_guarded, is_lack_of_memory, SdkError, Stage};
 pub use executable::{
-    digest, executable, executable_with, ignored_traps, ignored_traps_of_elf, ExeDigest, Traps,
+    digest, executable, executable_with, ignored_traps, ignored_traps_of_elf, ExeDigest,
+    ProgramSource, Traps,
 };
 pub use fault::{Access, Fault};
-pub use guest_elf::decode_elf;
+pub use guest_elf::{decode_elf, GuestElf};
 pub use guest_output::{GuestOutput, Stdout};
 pub use host_memory::default_host_memory;
 pub use huge_pages::HugePages;

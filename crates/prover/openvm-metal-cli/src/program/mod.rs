@@ -16,11 +16,11 @@ use std::{
 use clap::Args;
 use openvm_circuit::arch::instructions::exe::VmExe;
 use openvm_metal_sdk::{
-    executable_with, files, guest::Built, ignored_traps, ignored_traps_of_elf, Traps,
+    executable_with, files, guest::Built, ignored_traps, ignored_traps_of_elf, GuestElf,
+    ProgramSource, Traps,
 };
-use openvm_sdk::{types::ExecutableFormat, F};
+use openvm_sdk::F;
 use openvm_sdk_config::SdkVmConfig;
-use openvm_transpiler::elf::Elf;
 
 use self::{cargo::CargoArgs, config::Config};
 pub use self::{
@@ -172,7 +172,7 @@ pub struct Program {
 }
 
 enum Source {
-    Elf(Elf),
+    Elf(GuestElf),
     Exe(Arc<VmExe<F>>),
 }
 
@@ -257,10 +257,10 @@ impl Program {
     }
 
     /// Executable of the program.
-    pub fn source(&self) -> ExecutableFormat {
+    pub fn source(&self) -> ProgramSource {
         match &self.source {
-            Source::Elf(elf) => ExecutableFormat::Elf(elf.clone()),
-            Source::Exe(exe) => ExecutableFormat::SharedVmExe(exe.clone()),
+            Source::Elf(elf) => elf.clone().into(),
+            Source::Exe(exe) => exe.clone().into(),
         }
     }
 

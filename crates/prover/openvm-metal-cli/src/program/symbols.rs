@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use openvm_metal_profile::Symbols;
 use openvm_metal_sdk::{
-    decode_elf, digest, executable_with, files, guest::without_symbols, SdkError, Traps,
+    decode_elf, digest, executable_with, files, guest::without_symbols, GuestElf, SdkError, Traps,
 };
-use openvm_transpiler::elf::Elf;
 
 use super::{Program, Source};
 use crate::{
@@ -93,7 +92,7 @@ impl Program {
         }
         let own = digest(&*self.executable()?);
         let rules = [Traps::End, Traps::AsCargoOpenvm];
-        let is_own = |elf: &Elf, traps| {
+        let is_own = |elf: &GuestElf, traps| {
             executable_with(&self.vm_config(), elf.clone(), traps)
                 .is_ok_and(|exe| digest(&exe) == own)
         };

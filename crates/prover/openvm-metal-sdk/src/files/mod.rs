@@ -29,7 +29,6 @@ use openvm_stark_backend::{
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
     proof::Proof,
 };
-use openvm_transpiler::elf::Elf;
 use openvm_verify_stark_host::{
     vk::{VerificationBaseline, VmStarkVerifyingKey},
     VmStarkProof,
@@ -38,7 +37,7 @@ use serde::{de::DeserializeOwned, Serialize};
 
 use crate::{
     error::{catch_panic, SdkError},
-    guest_elf::{decode_elf, MAX_ELF},
+    guest_elf::{decode_elf, GuestElf, MAX_ELF},
     prelude::{RootSC, F, SC},
     whole_file,
 };
@@ -360,7 +359,7 @@ pub fn read_security(path: &Path) -> Result<Option<f64>, SdkError> {
 ///
 /// # Errors
 /// [`SdkError::File`] if there is none, it is too large, or no ELF that [`decode_elf`] takes.
-pub fn read_elf(path: &Path) -> Result<Elf, SdkError> {
+pub fn read_elf(path: &Path) -> Result<GuestElf, SdkError> {
     let what = "the ELF of a guest";
     let bytes = read_bounded(path, what, MAX_ELF)?;
     decode_elf(&bytes).map_err(|error| SdkError::File {

@@ -7,7 +7,7 @@ use openvm_continuations::CommitBytes;
 use openvm_sdk::{
     config::{AggregationConfig, AggregationSystemParams},
     keygen::{AggProvingKey, AppProvingKey, AppVerifyingKey},
-    types::{AppExecutionCommit, ExecutableFormat},
+    types::AppExecutionCommit,
 };
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::keygen::types::MultiStarkVerifyingKey;
@@ -21,6 +21,7 @@ use crate::{
     devices::{on_each, Station},
     engine::{MetalEngine, SdkEngine},
     error::{guard, SdkError, Stage},
+    executable::ProgramSource,
     prelude::{F, SC},
     verification::app_vm_commit,
     verifying_key::{require, security_bits, security_bits_of},
@@ -113,7 +114,7 @@ impl MetalSdk {
     /// Errors of keys and of committing the program.
     pub fn app_commit(
         &self,
-        source: impl Into<ExecutableFormat>,
+        source: impl Into<ProgramSource>,
     ) -> Result<AppExecutionCommit, SdkError> {
         let baseline = self.baseline(source)?;
         Ok(AppExecutionCommit {
@@ -128,7 +129,7 @@ impl MetalSdk {
     /// Errors of keys and of committing the program.
     pub fn baseline(
         &self,
-        source: impl Into<ExecutableFormat>,
+        source: impl Into<ProgramSource>,
     ) -> Result<VerificationBaseline, SdkError> {
         self.baseline_of_exe(self.executable(source)?)
     }

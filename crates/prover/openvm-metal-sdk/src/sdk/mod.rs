@@ -13,7 +13,6 @@ use openvm_metal_common::Device;
 use openvm_sdk::{
     config::{AggregationTreeConfig, AppConfig},
     keygen::AppProvingKey,
-    types::ExecutableFormat,
     StdIn,
 };
 use openvm_sdk_config::SdkVmConfig;
@@ -28,7 +27,7 @@ use crate::{
     devices::{Station, Turns},
     engine::{MetalEngine, SdkEngine},
     error::SdkError,
-    executable::{executable_with, Traps},
+    executable::{executable_with, ProgramSource, Traps},
     options::ProveOptions,
     prelude::{F, SC},
     report::Report,
@@ -167,10 +166,7 @@ impl<E: SdkEngine> Sdk<E> {
     ///
     /// # Errors
     /// See [`executable`](crate::executable()).
-    pub fn executable(
-        &self,
-        source: impl Into<ExecutableFormat>,
-    ) -> Result<Arc<VmExe<F>>, SdkError> {
+    pub fn executable(&self, source: impl Into<ProgramSource>) -> Result<Arc<VmExe<F>>, SdkError> {
         executable_with(&self.app_config.app_vm_config, source, self.traps)
     }
 
@@ -180,7 +176,7 @@ impl<E: SdkEngine> Sdk<E> {
     /// What goes wrong in the guest, or the bound on instructions.
     pub fn execute(
         &self,
-        source: impl Into<ExecutableFormat>,
+        source: impl Into<ProgramSource>,
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<Vec<u8>, SdkError> {
@@ -230,7 +226,7 @@ impl MetalSdk {
     /// What goes wrong in the guest, or the bound on instructions.
     pub fn execute_metered(
         &self,
-        source: impl Into<ExecutableFormat>,
+        source: impl Into<ProgramSource>,
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<MeteredRun, SdkError> {
@@ -267,7 +263,7 @@ impl MetalSdk {
     /// [`SdkError::AppRejected`], with the first difference.
     pub fn verify_app(
         &self,
-        source: impl Into<ExecutableFormat>,
+        source: impl Into<ProgramSource>,
         proof: &ContinuationVmProof<SC>,
     ) -> Result<Verified, SdkError> {
         self.verify_app_of(self.executable(source)?, proof)

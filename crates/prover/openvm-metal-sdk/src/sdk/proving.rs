@@ -3,7 +3,7 @@
 use std::{cell::OnceCell, sync::Arc, thread, time::Instant};
 
 use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
-use openvm_sdk::{types::ExecutableFormat, StdIn};
+use openvm_sdk::StdIn;
 use openvm_stark_backend::{codec::Encode, proof::Proof};
 use openvm_verify_stark_host::VmStarkProof;
 
@@ -13,7 +13,7 @@ use crate::{
     app::{AppProver, CommittedExe, ProofSink, ResumeFolder},
     engine::{MetalEngine, SdkEngine},
     error::{guard, SdkError, Stage},
-    executable::digest,
+    executable::{digest, ProgramSource},
     options::ProveOptions,
     prelude::{F, SC},
     progress::Event,
@@ -35,7 +35,7 @@ impl MetalSdk {
     /// If the executable does not fit the configuration, or the device refuses.
     pub fn app_prover(
         &self,
-        source: impl Into<ExecutableFormat>,
+        source: impl Into<ProgramSource>,
     ) -> Result<AppProver<MetalEngine>, SdkError> {
         self.app_prover_of_exe(self.executable(source)?)
     }
@@ -59,7 +59,7 @@ impl MetalSdk {
     /// Errors of the guest, of the device, and the bound on instructions.
     pub fn prove_app(
         &self,
-        source: impl Into<ExecutableFormat>,
+        source: impl Into<ProgramSource>,
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
@@ -82,7 +82,7 @@ impl MetalSdk {
     /// Errors of the guest, of the device, and the bound on instructions.
     pub fn prove(
         &self,
-        source: impl Into<ExecutableFormat>,
+        source: impl Into<ProgramSource>,
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<Proved, SdkError> {

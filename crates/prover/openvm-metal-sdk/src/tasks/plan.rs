@@ -3,7 +3,7 @@
 use std::{fmt, ops::Range, str::FromStr, sync::Arc};
 
 use openvm_circuit::arch::{execution_mode::Segment, instructions::exe::VmExe};
-use openvm_sdk::{config::AggregationTreeConfig, types::ExecutableFormat, StdIn};
+use openvm_sdk::{config::AggregationTreeConfig, StdIn};
 use serde::{de::Error as _, Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
@@ -11,6 +11,7 @@ use crate::{
     aggregation::{layer_name, Shape},
     app::{hex, job_id, segment_id},
     error::SdkError,
+    executable::ProgramSource,
     options::ProveOptions,
     prelude::F,
     sdk::MetalSdk,
@@ -120,7 +121,7 @@ impl MetalSdk {
     /// What goes wrong in the guest, or the bound on instructions.
     pub fn plan(
         &self,
-        source: impl Into<ExecutableFormat>,
+        source: impl Into<ProgramSource>,
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<Plan, SdkError> {

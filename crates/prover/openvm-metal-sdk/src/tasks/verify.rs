@@ -6,7 +6,6 @@ use openvm_circuit::{
     arch::{hasher::poseidon2::vm_poseidon2_hasher, instructions::exe::VmExe},
     system::memory::{merkle::public_values::UserPublicValuesProof, CHUNK},
 };
-use openvm_sdk::types::ExecutableFormat;
 use openvm_stark_backend::{
     keygen::types::MultiStarkVerifyingKey, p3_field::PrimeField32, proof::Proof,
 };
@@ -18,6 +17,7 @@ use crate::{
     app::SegmentCheck,
     engine::{MetalEngine, SdkEngine},
     error::{guard, SdkError, Stage},
+    executable::ProgramSource,
     prelude::{F, SC},
     sdk::MetalSdk,
 };
@@ -38,7 +38,7 @@ impl MetalSdk {
     /// Those of keys and of committing the program.
     pub fn task_verifier(
         &self,
-        source: impl Into<ExecutableFormat>,
+        source: impl Into<ProgramSource>,
     ) -> Result<TaskVerifier<MetalEngine>, SdkError> {
         self.task_verifier_of(self.executable(source)?)
     }

@@ -11,7 +11,7 @@ use std::{
 };
 
 use openvm_circuit::arch::instructions::exe::VmExe;
-use openvm_sdk::{types::ExecutableFormat, StdIn};
+use openvm_sdk::StdIn;
 use openvm_stark_backend::proof::Proof;
 
 use super::{
@@ -23,6 +23,7 @@ use crate::{
     devices::{Station, Work},
     engine::{MetalEngine, SdkEngine},
     error::{SdkError, Stage},
+    executable::ProgramSource,
     host_memory::default_host_memory,
     options::{ProveOptions, Threads},
     prelude::{F, SC},
@@ -76,7 +77,7 @@ impl MetalSdk {
     /// [`SdkError::Plan`] if the plan is of another program, input or configuration.
     pub fn segment_worker(
         &self,
-        source: impl Into<ExecutableFormat>,
+        source: impl Into<ProgramSource>,
         input: StdIn,
         plan: Arc<Plan>,
     ) -> Result<SegmentWorker<MetalEngine>, SdkError> {

@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, time::Instant};
 
 use openvm_circuit::arch::instructions::exe::VmExe;
-use openvm_metal_sdk::{decode_elf, digest, executable, executable_with, SdkError, Traps};
+use openvm_metal_sdk::{
+    decode_elf, digest, executable, executable_with, ExecutableFormat, ProgramSource, SdkError,
+    Traps,
+};
 use openvm_sdk::config::AppConfig;
 use openvm_sdk_config::{SdkVmConfig, TranspilerConfig};
 use openvm_stark_sdk::config::baby_bear_poseidon2::F;
@@ -102,6 +105,16 @@ fn assert_same(config: &SdkVmConfig, bytes: &[u8]) {
     let elf = decode_elf(bytes).expect("an ELF");
     let ours = executable_with(config, elf, Traps::AsCargoOpenvm).expect("an executable");
     let elf = Elf::decode(bytes, MEM_SIZE as u32).expect("an ELF");
+    for traps in [Traps::End, Traps::AsCargoOpenvm] {
+        let of = |source: ProgramSource| {
+            digest(&executable_with(config, source, traps).expect("an executable"))
+        };
+        let guest = of(decode_elf(bytes).expect("an ELF").into());
+        assert_eq!(of(bytes.into()), guest);
+        assert_eq!(of(bytes.to_vec().into()), guest);
+        assert_eq!(of(elf.clone().into()), guest);
+        assert_eq!(of(ExecutableFormat::Elf(elf.clone()).into()), guest);
+    }
     let theirs = VmExe::<F>::from_elf(elf, config.transpiler()).expect("an executable");
     let slots = |exe: &VmExe<F>| format!("{:?}", exe.program.instructions_and_debug_infos);
     assert_eq!(slots(&ours), slots(&theirs));
@@ -147,6 +160,14 @@ fn executables_are_those_of_openvms_decoder() {
     // Code in two pieces.
     let more = Segment::new(TEXT + 8, &CODE, READ_EXECUTE);
     assert_same(&config, &elf(&[more, code()]));
+    // The last bytes of memory.
+    let last = Segment::new(MEM_SIZE as u32 - 8, b"the last", READ_WRITE);
+    assert_same(&config, &elf(&[code(), last]));
+    // An executable segment without bytes is no code: OpenVM's decoder would move the code to its address.
+    let empty = Segment::new(TEXT - 8, b"", READ_EXECUTE).in_memory(8);
+    let moved = decode_elf(&elf(&[empty, code()])).expect("an ELF");
+    assert_eq!(moved.pc_base(), TEXT);
+    assert_eq!(moved.code().len(), 2);
 }
 
 /// Zeros take neither time nor memory.
@@ -235,10 +256,21 @@ fn files_that_are_no_elf_of_a_guest() {
         (with(5, 2), "it is a big-endian ELF"),
         (good[..60].to_vec(), "it is cut off"),
         (with(4, 3), "damaged"),
+        (with(18, 62), "another processor than RISC-V (machine 62)"),
+        (with(16, 1), "link it as a static executable"),
+        (with(16, 3), "link it as a static executable"),
+        (with(24, 2), "no multiple of 4"),
+        (with(27, 0x20), "outside the guest's memory"),
+        (elf(&vec![code(); 257]), "more than 256 program headers"),
     ] {
         let error = decode_elf(&bytes).expect_err(text).to_string();
         assert!(error.contains(text), "{error}");
+        let error = executable(&SdkVmConfig::riscv32(), bytes).expect_err(text);
+        assert!(matches!(error, SdkError::Elf(_)), "{error}");
     }
+    let no_code = elf(&[Segment::new(DATA, b"data", READ_WRITE)]);
+    let error = executable(&SdkVmConfig::riscv32(), no_code).expect_err("no code");
+    assert!(error.to_string().contains("no instructions"), "{error}");
 }
 
 /// A file of some kilobytes cannot name its bytes again for each header.

@@ -414,8 +414,9 @@ fn executables_equal_those_of_openvm() {
     let mut with_traps = 0;
     for name in ["fibonacci", "sha256", "evm"] {
         let path = format!("{folder}/{name}/{name}.elf");
-        let elf = decode_elf(&std::fs::read(path).expect("a file")).expect("an ELF");
-        let openvm = by_openvm(&config, &elf);
+        let bytes = std::fs::read(path).expect("a file");
+        let elf = decode_elf(&bytes).expect("an ELF");
+        let openvm = by_openvm(&config, &bytes);
         let as_cargo = executable_with(&config, elf.clone(), Traps::AsCargoOpenvm).expect("one");
         assert_eq!(digest(&as_cargo), digest(&openvm), "{name}");
         let ours = executable(&config, elf.clone()).expect("an executable");
@@ -429,15 +430,16 @@ fn executables_equal_those_of_openvm() {
         with_traps += usize::from(ignored_traps(&openvm) > 0);
     }
     assert!(with_traps > 0, "some guest aborts");
-    let plain = elf(&[addi(11, 0, 1), reveal(11, 0), terminate(0)]);
-    let ours = executable(&config, plain.clone()).expect("an executable");
+    let plain = elf_bytes(&[addi(11, 0, 1), reveal(11, 0), terminate(0)]);
+    let ours = executable(&config, &plain[..]).expect("an executable");
     assert_eq!(digest(&ours), digest(&by_openvm(&config, &plain)));
 }
 
-fn by_openvm(config: &SdkVmConfig, elf: &openvm_transpiler::elf::Elf) -> VmExe<F> {
+fn by_openvm(config: &SdkVmConfig, bytes: &[u8]) -> VmExe<F> {
     use openvm_sdk_config::TranspilerConfig as _;
-    use openvm_transpiler::FromElf as _;
-    VmExe::from_elf(elf.clone(), config.transpiler()).expect("an executable")
+    use openvm_transpiler::{elf::Elf, openvm_platform::memory::MEM_SIZE, FromElf as _};
+    let elf = Elf::decode(bytes, MEM_SIZE as u32).expect("an ELF");
+    VmExe::from_elf(elf, config.transpiler()).expect("an executable")
 }
 
 #[test]

@@ -10,7 +10,7 @@ use openvm_stark_backend::{codec::Encode, proof::Proof};
 
 use crate::{
     example::{self, Example},
-    guest::{elf, sums},
+    guest::{elf, elf_bytes, sums},
     setup::{agg_params, app_config, builder, input, CAMPAIGN},
 };
 
@@ -46,7 +46,7 @@ fn stock(n: u32) -> Proofs {
         .set_segmentation_max_memory(1);
     let sdk = StockSdk::new(config, agg_params()).unwrap();
     let proof = sdk
-        .app_prover(elf(&sums(n)))
+        .app_prover(elf_bytes(&sums(n)))
         .unwrap()
         .prove(input())
         .unwrap();

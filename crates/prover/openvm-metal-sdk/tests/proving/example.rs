@@ -5,10 +5,9 @@ use std::{fs, path::PathBuf};
 use openvm_metal_sdk::{
     decode_elf,
     parameters::{toy_aggregation, toy_app},
-    Sdk, SdkBuilder, SdkEngine,
+    GuestElf, Sdk, SdkBuilder, SdkEngine,
 };
 use openvm_sdk::StdIn;
-use openvm_transpiler::elf::Elf;
 
 /// A guest's folder.
 pub struct Example(PathBuf);
@@ -27,7 +26,7 @@ impl Example {
         self.text("openvm.toml")
     }
 
-    pub fn elf(&self) -> Elf {
+    pub fn elf(&self) -> GuestElf {
         let name = self.0.file_name().unwrap().to_str().unwrap();
         decode_elf(&fs::read(self.0.join(format!("{name}.elf"))).unwrap()).unwrap()
     }

@@ -28,7 +28,7 @@ use openvm_verify_stark_host::VmStarkProof;
 
 use crate::{
     faulty::Faulty,
-    guest::{elf, sums},
+    guest::{elf, elf_bytes, sums},
     setup::{agg_params, app_config, app_params, input, sdk, tree, vm_config, CAMPAIGN},
 };
 
@@ -113,7 +113,7 @@ fn our_files_load_in_the_stock_sdk() {
         .unwrap();
     let of_stock = prover.generate_baseline();
     let commits: AppExecutionCommit = their_json(&commit);
-    assert_eq!(commits, stock.app_commit(elf(&sums(ROUNDS))).unwrap());
+    assert_eq!(commits, stock.app_commit(elf_bytes(&sums(ROUNDS))).unwrap());
     let read = VerificationBaselineJson::from(of_stock.clone());
     let written: VerificationBaselineJson = their_json(&baseline);
     let text = |json| serde_json::to_string(json).unwrap();
@@ -154,7 +154,7 @@ fn the_stock_sdks_files_load_here() {
         .agg_tree_config(tree())
         .build()
         .unwrap();
-    let stock_guest = stock.convert_to_exe(elf(&sums(ROUNDS))).unwrap();
+    let stock_guest = stock.convert_to_exe(elf_bytes(&sums(ROUNDS))).unwrap();
     fs::write_object_to_file(&exe, stock_guest.as_ref()).unwrap();
     fs::write_object_to_file(&app_pk, stock.app_pk()).unwrap();
     fs::write_object_to_file(&app_vk, stock.app_pk().get_app_vk()).unwrap();

@@ -1,6 +1,6 @@
 //! Guests in RISC-V words, as an ELF.
 
-use openvm_transpiler::elf::Elf;
+use openvm_metal_sdk::GuestElf;
 
 use crate::riscv::{
     add, addi, bne, hint_input, hint_word, lui, lw, reveal, sw, terminate, CUSTOM, TEXT,
@@ -76,7 +76,7 @@ pub fn keccak() -> Vec<u32> {
 }
 
 /// The ELF of a guest.
-pub fn elf(code: &[u32]) -> Elf {
+pub fn elf(code: &[u32]) -> GuestElf {
     openvm_metal_sdk::decode_elf(&elf_bytes(code)).expect("the tests write a valid ELF")
 }
 

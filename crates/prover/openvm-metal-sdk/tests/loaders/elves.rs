@@ -170,6 +170,59 @@ fn executables_are_those_of_openvms_decoder() {
     assert_eq!(moved.code().len(), 2);
 }
 
+/// Random segments: both decoders give the same executable, or the reason why one refuses is one of these.
+#[test]
+fn random_elves_are_read_as_by_openvms_decoder() {
+    let mut state = 1_u64;
+    let mut below = |bound: u32| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as u32 % bound
+    };
+    let config = SdkVmConfig::riscv32();
+    let (mut same, mut refused) = (0, 0);
+    for _ in 0..2_000 {
+        let mut at = TEXT;
+        let mut segments = vec![];
+        for index in 0..1 + below(5) {
+            // Whole words of code, and any bytes of data.
+            let is_code = index == 0 || below(4) == 0;
+            let bytes = match is_code {
+                true => CODE.repeat(1 + below(3) as usize),
+                false => (0..below(40)).map(|_| below(256) as u8).collect(),
+            };
+            let size = bytes.len() as u32;
+            let flags = if is_code { READ_EXECUTE } else { READ_WRITE };
+            let more = [0, 0, 1, 4, 60][below(5) as usize];
+            segments.push(Segment::new(at, &bytes, flags).in_memory(size + more));
+            at = (at + size + more).next_multiple_of(4) + [0, 0, 4, 64][below(4) as usize];
+        }
+        for index in 1..segments.len() {
+            segments.swap(index, below(index as u32 + 1) as usize);
+        }
+        let bytes = elf(&segments);
+        let theirs = Elf::decode(&bytes, MEM_SIZE as u32);
+        match (decode_elf(&bytes), theirs) {
+            (Ok(_), Ok(_)) => {
+                assert_same(&config, &bytes);
+                same += 1;
+            }
+            // Ours refuses code behind zeros, which OpenVM's decoder moves or refuses.
+            (Err(error), _) => {
+                let reason = "is code and does not begin where the code before ends";
+                assert!(error.to_string().contains(reason), "{error}");
+                refused += 1;
+            }
+            // OpenVM's decoder compares with the end of the segment in memory, which is no whole word.
+            (Ok(_), Err(error)) => {
+                assert!(error.to_string().contains("Non-contiguous"), "{error}");
+            }
+        }
+    }
+    assert!(same > 1_000 && refused > 100, "{same} {refused}");
+}
+
 /// Zeros take neither time nor memory.
 #[test]
 fn zeros_need_no_entries() {

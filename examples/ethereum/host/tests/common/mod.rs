@@ -1,6 +1,6 @@
 //! Data of the tests, synthetic blocks, and the guest that campaigns run.
 
-// Each test takes its part.
+// Each test program compiles this module, and uses a part of it.
 #![allow(dead_code)]
 
 #[path = "../../../core/tests/support/random_program.rs"]

@@ -7,8 +7,8 @@ use std::{
 
 use openvm_circuit::{
     arch::{
-        execution_mode::{ExecutionCtxTrait, MeteredCtx, Segment},
-        ExecuteFunc, ExecutionError, InterpreterMeteredExecutor, VmExecState, VmState,
+        execution_mode::Segment, ExecuteFunc, ExecutionError, InterpreterMeteredExecutor,
+        VmExecState, VmState,
     },
     system::memory::{merkle::public_values::extract_public_values, online::GuestMemory},
 };
@@ -23,6 +23,9 @@ use crate::{
     cost::Cost,
     Executable, Symbols,
 };
+
+/// Instructions between two looks whether the execution is cancelled.
+const CHECK_INSTRUCTIONS: u64 = 1024;
 
 /// Bytes of the units in which the instructions' decoded operands are laid out: the strictest alignment of any of them.
 const UNIT: usize = size_of::<u128>();
@@ -83,10 +86,9 @@ impl Recording {
         options: &ProveOptions<'_>,
         symbols: &Symbols,
     ) -> Result<Self, SdkError> {
-        let metering = sdk.metering(exe)?;
-        Metering::executing(options.output, || {
-            record(metering, exe, input, options, symbols)
-        })
+        let metering = sdk.metering(exe, input.clone(), options)?;
+        // What the guest prints was printed.
+        Metering::executing(&(), || record(metering, exe, input, options, symbols))
     }
 
     /// Costs of all instructions.
@@ -124,7 +126,7 @@ fn record(
     let steps = steps(&metering, exe, &mut operands).map_err(failed)?;
     let system = &metering.config.system.config;
     let state = VmState::initial(system, &exe.init_memory, exe.pc_start, input);
-    let mut ctx = CostCtx::new(metering.ctx, &metering.airs);
+    let mut ctx = CostCtx::new(metering.rows, &metering.airs);
 
     let functions = Functions::new(exe, symbols);
     let mut pc = state.pc();
@@ -135,17 +137,26 @@ fn record(
     let page_rows = ctx.page_rows();
     let mut run = VmExecState::new(state, ctx);
     let mut executed = 0;
+    // Ends of segments but the last one.
+    let segments = metering.segments;
+    let mut ends = segments.iter().skip(1).map(|segment| segment.instret_start);
+    let mut end = ends.next();
     let clock = Instant::now();
     loop {
         if executed == options.max_instructions {
             let bound = executed;
             return Err(SdkError::InstructionBound { executed, bound });
         }
-        if run.ctx.before_instruction()
-            && options
+        if end == Some(executed) {
+            run.ctx.begin_segment();
+            end = ends.next();
+        }
+        let is_asked = || {
+            options
                 .cancel
                 .is_some_and(|flag| flag.load(Ordering::Relaxed))
-        {
+        };
+        if executed.is_multiple_of(CHECK_INSTRUCTIONS) && is_asked() {
             return Err(SdkError::Cancelled);
         }
         executed += 1;
@@ -177,20 +188,14 @@ fn record(
     let time = clock.elapsed();
 
     let VmExecState { vm_state, ctx, .. } = run;
-    let fixed = ctx.fixed_heights().to_vec();
-    let (meter, slots) = ctx.into_parts();
-    let mut end = VmExecState::new(vm_state, meter);
-    MeteredCtx::on_terminate(&mut end);
-    let VmExecState { vm_state, ctx, .. } = end;
-    let segments = ctx.into_segments();
-    let (stacks, has_all_callers) = tree.into_stacks(&slots);
+    let (stacks, has_all_callers) = tree.into_stacks(&ctx.slots);
     let count = segments.len() as u64;
     let chip = |(air, chip): (usize, openvm_metal_sdk::Air)| {
         let heights = || segments.iter().map(|segment| segment.trace_heights[air]);
         let all: u64 = heights().map(u64::from).sum();
         let of_page = page_rows.iter().find(|(id, _)| *id == air);
         let register_rows = count * of_page.map_or(0, |&(_, rows)| u64::from(rows));
-        let fixed_rows = if fixed[air] { all } else { 0 };
+        let fixed_rows = if chip.has_fixed_height { all } else { 0 };
         let padded = |height| match height {
             0 => 0,
             height => u64::from(height).next_power_of_two(),

@@ -449,11 +449,3 @@ pub fn digest(exe: &VmExe<F>) -> ExeDigest {
     hash.update(&piece);
     hash.finalize().into()
 }
-
-/// True if the instruction at `pc` ends the program.
-pub(crate) fn is_end(exe: &VmExe<F>, pc: u32) -> bool {
-    let index = pc.wrapping_sub(exe.program.pc_base) / DEFAULT_PC_STEP;
-    exe.program
-        .get_instruction_and_debug_info(index as usize)
-        .is_some_and(|(i, _)| i.opcode == SystemOpcode::TERMINATE.global_opcode())
-}

@@ -50,6 +50,7 @@ mod encoding;
 pub mod engine;
 mod error;
 mod executable;
+mod execution;
 mod fault;
 pub mod files;
 pub mod guest;
@@ -98,6 +99,7 @@ pub use executable::{
     digest, executable, executable_with, ignored_traps, ignored_traps_of_elf, ExeDigest,
     ProgramSource, Traps,
 };
+pub use execution::Rows;
 pub use fault::{Access, Fault};
 pub use guest_elf::{decode_elf, GuestElf};
 pub use guest_output::{GuestOutput, Stdout};

@@ -1,16 +1,19 @@
-//! `Metering`: the state in which a metered execution begins, for those who meter with an interpreter of their own.
+//! `Metering`: the parts of a metered execution, for those who execute with an interpreter of their own.
 
 use openvm_circuit::arch::{
-    execution_mode::MeteredCtx, instructions::exe::VmExe, ExecutionError, ExecutorInventory,
+    execution_mode::Segment, instructions::exe::VmExe, ExecutionError, ExecutorInventory,
     VmExecutionConfig,
 };
+use openvm_sdk::StdIn;
 use openvm_sdk_config::SdkVmConfig;
 
 use crate::{
-    app::virtual_machine,
+    app::{executors, meter, meter_parts, MeterParts},
     error::{guard, SdkError, Stage},
-    fault::{at, Exit, Fault},
+    execution::Rows,
+    fault::Fault,
     guest_output::printing,
+    options::ProveOptions,
     prelude::F,
     sdk::MetalSdk,
     vm::GuestConfig,
@@ -28,18 +31,21 @@ pub struct Air {
     pub width: u64,
     /// Messages that each row sends or receives.
     pub interactions: u64,
+    /// Every segment has as many rows.
+    pub has_fixed_height: bool,
 }
 
-/// The state in which a metered execution of one executable begins.
+/// The parts of a metered execution of one executable.
 pub struct Metering {
-    /// Heights, pages and limits of segments, as [`MetalSdk::execute_metered`] begins with them.
-    pub ctx: MeteredCtx,
+    /// Heights and pages, as [`MetalSdk::execute_metered`] begins with them.
+    pub rows: Rows,
     pub executors: ExecutorInventory<Executor>,
     /// Index of the AIR of each executor.
     pub executor_to_air: Vec<usize>,
     pub airs: Vec<Air>,
-    /// The configuration, with the bound of memory that segments are cut by.
     pub config: SdkVmConfig,
+    /// Segments into which the execution is cut.
+    pub segments: Vec<Segment>,
 }
 
 impl Metering {
@@ -61,44 +67,56 @@ impl Metering {
 
     /// The error of a guest that ended with an exit code other than 0.
     pub fn exit(pc: u32, code: u32) -> SdkError {
-        Self::error(at(pc, Exit(code)), 0)
+        SdkError::GuestExit { code, pc }
     }
 
     /// The error of a guest that went to an address without an instruction.
     pub fn no_instruction(pc: u32) -> SdkError {
-        Self::error(at(pc, Fault::NoInstruction), 0)
+        SdkError::GuestFault {
+            pc,
+            fault: Fault::NoInstruction,
+        }
     }
 }
 
 impl MetalSdk {
-    /// The state in which a metered execution of `exe` begins. The program is not committed.
+    /// The parts of a metered execution of `exe`, which is executed once for its segments: what it prints goes to the output of the options. The
+    /// program is not committed.
     ///
     /// # Errors
-    /// Errors of keys, and [`SdkError::Machine`] if no machine can be built.
-    pub fn metering(&self, exe: &VmExe<F>) -> Result<Metering, SdkError> {
+    /// Errors of the guest and of keys, and [`SdkError::Machine`] if no machine can be built.
+    pub fn metering(
+        &self,
+        exe: &VmExe<F>,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<Metering, SdkError> {
         let keys = self.app_keys()?;
         let key = &keys[0];
-        let (vm, _) = virtual_machine(key, exe)?;
-        let (ctx, executor_to_air, executors) = guard(Stage::BuildMachine, || {
-            let executors = GuestConfig::new(key.config.clone(), &exe.program).create_executors();
-            (
-                vm.build_metered_ctx(exe),
-                vm.executor_idx_to_air_idx(),
-                executors,
-            )
-        })?;
-        let airs = key.device_key.per_air.iter().map(|air| Air {
+        let quiet = ProveOptions {
+            progress: &(),
+            ..*options
+        };
+        let run = meter(key, exe, input, &quiet)?;
+        let MeterParts {
+            rows,
+            cut,
+            executor_airs,
+        } = meter_parts(key, exe)?;
+        let airs = key.device_key.per_air.iter().zip(cut.airs());
+        let airs = airs.map(|(air, shape)| Air {
             name: air.air_name.clone(),
             width: air.vk.params.width.main_width() as u64,
-            interactions: air.vk.symbolic_constraints.interactions.len() as u64,
+            interactions: shape.interactions as u64,
+            has_fixed_height: shape.has_fixed_height,
         });
         Ok(Metering {
-            ctx,
-            executors: executors
-                .map_err(|error| SdkError::machine(Stage::BuildMachine, error, 0))?,
-            executor_to_air,
+            rows,
+            executors: executors(&key.config, exe)?,
+            executor_to_air: executor_airs,
             airs: airs.collect(),
             config: key.config.clone(),
+            segments: run.segments,
         })
     }
 }

@@ -17,12 +17,12 @@ use crate::{
 /// Bound on instructions unless another is given: about 20 minutes of execution.
 pub const DEFAULT_MAX_INSTRUCTIONS: u64 = 1 << 36;
 
-/// Share of cores that record and trace segments, a machine on each, unless their number is given: recording takes one
-/// core, and so do most traces. The rest proves, aggregates and fills wide traces.
+/// Share of cores that record and trace segments beside CPU devices, a machine on each, unless their number is given: recording takes one
+/// core, and so do most traces. The rest proves, aggregates and fills wide traces. Beside GPUs a machine for each core does not take from the proofs.
 const MACHINES_OF_CORES: (usize, usize) = (5, 8);
 
-/// Most machines for each device, unless their number is given.
-const MACHINES_PER_DEVICE: usize = 10;
+/// Most machines for each device, unless their number is given: more of them wait for each other's uploads.
+const MACHINES_PER_DEVICE: usize = 8;
 
 /// Segments in flight for each device beside those that machines work on and those that it proves, unless their number is
 /// given: one is next.
@@ -32,8 +32,7 @@ const NEXT: usize = 1;
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct ProveOptions<'a> {
-    /// A program that executes more instructions is stopped with an error. The bound is checked at the end of
-    /// each segment.
+    /// A program that executes more instructions is stopped with an error.
     pub max_instructions: u64,
     /// Is told what happens.
     pub progress: &'a dyn Progress,
@@ -49,7 +48,8 @@ pub struct ProveOptions<'a> {
     /// memory that is free when the job starts.
     pub host_memory: Option<u64>,
     /// Number of tracers that record and trace segments, each a different one at a time; at least 1. Each holds
-    /// the guest's memory. If absent: five for every eight cores, but at most ten for each device.
+    /// the guest's memory. If absent: one for each core beside GPUs, five for every eight cores beside CPU devices, but at most eight for each
+    /// device.
     pub machines: Option<usize>,
     /// Proofs of segments and of the nodes of their aggregation are stored in this folder, and taken from it if it is of
     /// the same job.
@@ -172,10 +172,15 @@ impl Threads {
         if each == Some(1) && devices == 1 {
             return None;
         }
-        let (of, all) = MACHINES_OF_CORES;
         let most = each.map_or(usize::MAX, |segments| segments.saturating_mul(devices));
+        let (of, all) = MACHINES_OF_CORES;
+        // Only GPUs make several proofs at once.
+        let of_cores = match proofs.iter().all(|&proofs| proofs > 1) {
+            true => cores,
+            false => cores * of / all,
+        };
         let machines = machines
-            .unwrap_or((cores * of / all).min(MACHINES_PER_DEVICE * devices))
+            .unwrap_or(of_cores.min(MACHINES_PER_DEVICE * devices))
             .clamp(1, most);
         Some(Self {
             machines,
@@ -203,17 +208,19 @@ mod tests {
             |in_flight, machines, devices, cores| of(in_flight, machines, &vec![1; devices], cores);
         assert_eq!(threads(None, None, 1, 2), Some((1, 3)));
         assert_eq!(threads(None, None, 2, 2), Some((1, 6)));
-        assert_eq!(threads(None, None, 1, 16), Some((10, 12)));
-        assert_eq!(threads(None, None, 1, 128), Some((10, 12)));
-        assert_eq!(threads(None, None, 2, 32), Some((20, 24)));
+        assert_eq!(threads(None, None, 1, 8), Some((5, 7)));
+        assert_eq!(threads(None, None, 1, 128), Some((8, 10)));
+        assert_eq!(threads(None, None, 2, 32), Some((16, 20)));
         assert_eq!(threads(Some(1), None, 1, 32), None);
         assert_eq!(threads(Some(0), None, 1, 32), None);
         assert_eq!(threads(Some(1), None, 2, 32), Some((2, 2)));
         assert_eq!(threads(Some(3), Some(9), 2, 2), Some((6, 6)));
         assert_eq!(threads(None, Some(0), 1, 8), Some((1, 3)));
         // GPUs that make two proofs at once.
-        assert_eq!(of(None, None, &[2], 16), Some((10, 13)));
-        assert_eq!(of(None, None, &[2, 2], 32), Some((20, 26)));
+        assert_eq!(of(None, None, &[2], 4), Some((4, 7)));
+        assert_eq!(of(None, None, &[2], 16), Some((8, 11)));
+        assert_eq!(of(None, None, &[2, 2], 32), Some((16, 22)));
+        assert_eq!(of(None, None, &[2, 1], 4), Some((2, 7)));
         assert_eq!(of(Some(3), None, &[2], 32), Some((3, 3)));
     }
 }

@@ -99,7 +99,7 @@ pub struct ProofArgs {
     /// The sizes of records and traces are estimated from heights and widths. With --ray the limit is each node's.
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     host_memory: Option<u64>,
-    /// Set the number of workers that record segments and make their traces [default: 5/8 of the cores, at most 10 for each device].
+    /// Set the number of workers that record segments and make their traces [default: the number of cores, on CPU devices 5/8 of it, at most 8 for each device].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     machines: Option<u16>,
     #[command(flatten)]

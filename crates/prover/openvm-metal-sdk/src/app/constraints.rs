@@ -7,7 +7,7 @@ use openvm_sdk::{keygen::AppProvingKey, StdIn};
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::prover::{DeviceDataTransporter, ProvingContext};
 
-use super::{executor, meter, runner, AppKey, AppProver, SegmentTracer, Snapshotter};
+use super::{decoded, executors, meter, AppKey, AppProver, SegmentTracer, Snapshotter};
 use crate::{
     constraint_check::{AirTraces, ConstraintCheck},
     engine::{MetalEngine, SdkEngine},
@@ -48,10 +48,10 @@ impl AppProver<MetalEngine> {
         let check = ConstraintCheck::new(&key.app_vm_pk.vm_pk, columns);
 
         let run = meter(app, exe.exe(), input.clone(), options)?;
-        let executor = executor(&app.config, exe.exe())?;
-        let runner = runner(&executor, exe.exe())?;
+        let executors = executors(&app.config, exe.exe())?;
+        let program = decoded(&executors, exe.exe(), Vec::new())?;
         let mut tracer = SegmentTracer::new(app, exe, input.buffer.len())?;
-        let mut snapshotter = Snapshotter::new(app, exe.exe(), &runner, input);
+        let mut snapshotter = Snapshotter::new(app, &program, input);
         for (index, segment) in run.segments.iter().enumerate() {
             options.check_cancelled()?;
             snapshotter.run_to(index, segment.instret_start)?;

@@ -3,15 +3,20 @@
 use std::time::{Duration, Instant};
 
 use openvm_circuit::{
-    arch::{execution_mode::Segment, instructions::exe::VmExe, VirtualMachine, VmExecState},
-    system::memory::{merkle::public_values::extract_public_values, online::GuestMemory},
+    arch::{execution_mode::Segment, instructions::exe::VmExe, VirtualMachine},
+    system::memory::merkle::public_values::extract_public_values,
 };
 use openvm_sdk::StdIn;
+use openvm_stark_backend::{p3_field::PrimeField32, prover::ProverBackend};
 
-use super::AppKey;
+use super::{
+    runner::{decoded, executors},
+    AppKey,
+};
 use crate::{
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
+    execution::{AirShape, Cut, Execution, Rows, SegmentLimits, CHECK_INSTRUCTIONS},
     guest_output::printing,
     options::ProveOptions,
     prelude::F,
@@ -64,6 +69,52 @@ pub(crate) fn virtual_machine<E: SdkEngine>(
     Ok((vm, builder))
 }
 
+/// What metering needs of a virtual machine.
+pub(crate) struct MeterParts {
+    pub rows: Rows,
+    pub cut: Cut,
+    /// Index of the AIR of each executor.
+    pub executor_airs: Vec<usize>,
+}
+
+/// The parts with which the metered execution of a program begins.
+///
+/// # Errors
+/// If no machine can be built.
+pub(crate) fn meter_parts<E: SdkEngine>(
+    key: &AppKey<E>,
+    exe: &VmExe<F>,
+) -> Result<MeterParts, SdkError> {
+    let (vm, _) = virtual_machine(key, exe)?;
+    guard(Stage::BuildMachine, || {
+        let ctx = vm.build_metered_ctx(exe);
+        let fixed = ctx.is_trace_height_constant;
+        let heights = ctx.trace_heights.iter().zip(&fixed);
+        let first = heights.map(|(&height, &is_fixed)| if is_fixed { height } else { 0 });
+        let airs = key.device_key.per_air.iter().zip(&fixed);
+        let airs = airs.map(|(air, &has_fixed_height)| AirShape {
+            width: air.vk.params.width.total_width(),
+            interactions: air.vk.symbolic_constraints.interactions.len(),
+            needs_next_row: air.vk.params.need_rot,
+            constraint_values: E::PB::constraint_eval_buffer_size(air),
+            has_fixed_height,
+        });
+        let system = &key.config.system.config;
+        let limits = SegmentLimits {
+            airs: airs.collect(),
+            height: 1 << key.engine.params().log_stacked_height(),
+            memory: system.segmentation_max_memory,
+            interactions: F::ORDER_U32.into(),
+            config: key.engine.proving_memory_config(),
+        };
+        MeterParts {
+            rows: Rows::new(first.collect(), &system.memory_config),
+            cut: Cut::new(limits),
+            executor_airs: vm.executor_idx_to_air_idx(),
+        }
+    })
+}
+
 /// Runs a program from the start and decides where it is cut; see [`execute_metered`].
 pub(crate) fn meter<E: SdkEngine>(
     key: &AppKey<E>,
@@ -71,79 +122,123 @@ pub(crate) fn meter<E: SdkEngine>(
     input: StdIn,
     options: &ProveOptions<'_>,
 ) -> Result<MeteredRun, SdkError> {
-    let (run, _) = execute_metered(key, exe, input, options, |_| Ok(()))?;
-    Ok(run)
+    execute_metered(key, exe, input, options, &mut ())
 }
 
-/// Runs a program from the start and decides where it is cut; reports each segment as an event and gives it to `on_segment`, which stops the run by
-/// an error. The bound on instructions is compared at the end of each segment. That takes widths and heights of traces, and no commitment to the
-/// program. Returns the memory at the end, too.
+/// Follows a metered execution. An error ends it.
+pub(super) trait Follower {
+    /// The execution stands before its first instruction, or before that of another segment.
+    fn before_segment(&mut self, execution: &Execution<'_>) -> Result<(), SdkError>;
+
+    /// A segment has ended. Touched pages are still those of this segment.
+    fn segment(&mut self, segment: &Segment) -> Result<(), SdkError>;
+
+    /// The execution has ended.
+    fn end(&mut self, execution: Execution<'_>) -> Result<(), SdkError>;
+}
+
+/// Follows nothing.
+impl Follower for () {
+    fn before_segment(&mut self, _: &Execution<'_>) -> Result<(), SdkError> {
+        Ok(())
+    }
+
+    fn segment(&mut self, _: &Segment) -> Result<(), SdkError> {
+        Ok(())
+    }
+
+    fn end(&mut self, _: Execution<'_>) -> Result<(), SdkError> {
+        Ok(())
+    }
+}
+
+/// Runs a program from the start and decides where it is cut; reports each segment as an event and to `follower`. The bound on instructions is
+/// compared when limits are. That takes widths and heights of traces, and no commitment to the program.
 pub(super) fn execute_metered<E: SdkEngine>(
     key: &AppKey<E>,
     exe: &VmExe<F>,
     input: StdIn,
     options: &ProveOptions<'_>,
-    mut on_segment: impl FnMut(&Segment) -> Result<(), SdkError>,
-) -> Result<(MeteredRun, GuestMemory), SdkError> {
-    let (vm, _) = virtual_machine(key, exe)?;
+    follower: &mut impl Follower,
+) -> Result<MeteredRun, SdkError> {
+    let MeterParts {
+        rows,
+        mut cut,
+        executor_airs,
+    } = meter_parts(key, exe)?;
     let inputs = input.buffer.len();
     let given = Given::new(&input);
     let bound = options.max_instructions;
     let failed = |error| SdkError::execution(Stage::Execute, error, inputs);
+    let mut segments: Vec<Segment> = Vec::new();
     let execution = || {
-        let ctx = vm.build_metered_ctx(exe).with_suspend_on_segment(true);
-        let interpreter = vm
-            .metered_interpreter(exe)
-            .map_err(|error| SdkError::machine(Stage::Execute, error, inputs))?;
+        let executors = executors(&key.config, exe)?;
+        let program = decoded(&executors, exe, executor_airs)?;
+        let system = &key.config.system.config;
+        let mut execution = Execution::new(&program, system, input, rows);
+        cut.begin(execution.rows());
         let clock = Instant::now();
-        let mut run = VmExecState::new(interpreter.create_initial_vm_state(input), ctx);
-        let mut told = 0;
+        follower.before_segment(&execution)?;
+        let mut start = 0;
         loop {
-            run = interpreter
-                .execute_metered_until_suspend(run)
-                .map_err(failed)?;
-            let segments = run.ctx.segments();
-            let executed: u64 = segments.iter().map(|s| s.num_insns).sum();
-            if executed > bound {
-                return Err(SdkError::InstructionBound { executed, bound });
-            }
-            match run.exit_code {
-                Ok(Some(code)) if code != 0 => {
-                    let pc = run.vm_state.pc();
-                    return Err(SdkError::GuestExit { code, pc });
-                }
-                Err(error) => return Err(failed(error)),
-                Ok(_) => {}
-            }
-            for (index, segment) in segments.iter().enumerate().skip(told) {
-                options.check_cancelled()?;
-                options.progress.event(Event::SegmentExecuted {
-                    segment: index,
-                    instructions: segment.num_insns,
+            let left = bound.saturating_sub(execution.executed());
+            if left == 0 {
+                return Err(SdkError::InstructionBound {
+                    executed: bound,
+                    bound,
                 });
-                on_segment(segment)?;
             }
-            told = segments.len();
-            if let Ok(Some(_)) = run.exit_code {
+            execution
+                .run_blocks(CHECK_INSTRUCTIONS.min(left))
+                .map_err(failed)?;
+            let is_full = cut.is_due(execution.rows());
+            let code = execution.exit_code();
+            if let Some(code) = code.filter(|&code| code != 0) {
+                let pc = execution.state().pc();
+                return Err(SdkError::GuestExit { code, pc });
+            }
+            if !is_full && code.is_none() {
+                continue;
+            }
+            options.check_cancelled()?;
+            let segment = Segment {
+                instret_start: start,
+                num_insns: execution.executed() - start,
+                trace_heights: cut.heights().to_vec(),
+            };
+            options.progress.event(Event::SegmentExecuted {
+                segment: segments.len(),
+                instructions: segment.num_insns,
+            });
+            follower.segment(&segment)?;
+            segments.push(segment);
+            if code.is_some() {
                 break;
             }
+            start = execution.executed();
+            // The pages that the ended segment touched may differ from the last snapshot.
+            follower.before_segment(&execution)?;
+            execution.begin_segment();
+            cut.begin(execution.rows());
         }
-        if let Some(unread) = given.unread(&run.vm_state.streams) {
+        if let Some(unread) = given.unread(&execution.state().streams) {
             options.progress.event(Event::InputUnread(unread));
         }
-        let count = vm.config().system.config.num_public_values;
-        let memory = run.vm_state.memory;
-        let run = MeteredRun {
-            public_values: extract_public_values(count, &memory.memory),
-            segments: run.ctx.into_segments(),
-            time: clock.elapsed(),
-        };
-        Ok((run, memory))
+        let count = system.num_public_values;
+        let public_values = extract_public_values(count, &execution.state().memory.memory);
+        let time = clock.elapsed();
+        follower.end(execution)?;
+        Ok((public_values, time))
     };
-    let (run, memory) = guard(Stage::Execute, || printing(options.output, execution))??;
+    let (public_values, time) = guard(Stage::Execute, || printing(options.output, execution))??;
+    let run = MeteredRun {
+        segments,
+        public_values,
+        time,
+    };
     options.progress.event(Event::Executed {
         segments: run.segments.len(),
         instructions: run.instructions(),
     });
-    Ok((run, memory))
+    Ok(run)
 }

@@ -1,6 +1,7 @@
 //! Segments of an execution on several threads and devices.
 //!
-//! One thread cuts the execution into segments. Another one follows it without metering and makes a snapshot of the state before each segment.
+//! One thread executes the program, cuts it into segments and copies the pages that each of them touched. Another one hashes these and makes a snapshot
+//! of the state before each segment.
 //! Tracers, each on a thread, take segments as they are cut: a tracer records its segment from the snapshot, and makes its traces on the device that is
 //! expected to end its proof first. Each device has a thread for each proof that it makes at once. Segments are
 //! in flight from when a tracer takes them until they are proved, and their number is bounded. Proofs are verified and stored beside
@@ -8,7 +9,7 @@
 
 use std::{
     sync::{
-        mpsc::{channel, Receiver, Sender},
+        mpsc::{channel, sync_channel, Receiver, Sender, SyncSender},
         Arc, Mutex, PoisonError,
     },
     thread,
@@ -17,7 +18,7 @@ use std::{
 
 use openvm_circuit::{
     arch::execution_mode::Segment,
-    system::memory::{merkle::public_values::UserPublicValuesProof, CHUNK},
+    system::memory::{merkle::public_values::UserPublicValuesProof, online::GuestMemory, CHUNK},
 };
 use openvm_sdk::StdIn;
 use openvm_stark_backend::{proof::Proof, prover::ProvingContext};
@@ -25,23 +26,24 @@ use openvm_stark_backend::{proof::Proof, prover::ProvingContext};
 use super::{
     collect::Collector,
     job::{Accepted, Job, Segments},
-    meter::{execute_metered, MeteredRun},
-    runner::{executor, runner},
+    meter::{execute_metered, Follower, MeteredRun},
     segment_queue::{Bounds, Permit, SegmentQueue, Taken},
     sequence::make_missing,
     sink::ProofSink,
-    snapshot::{Snapshot, Snapshotter},
-    snapshot_queue::{Boundary, SnapshotQueue},
+    snapshot::{Changes, Follow, Snapshot},
+    snapshot_queue::SnapshotQueue,
     AppKey,
 };
 use crate::{
     devices::Reservation,
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
+    execution::Execution,
     options::Threads,
     prelude::{F, SC},
     report::Report,
     slot::lock,
+    system::MemoryTree,
 };
 
 /// Threads for each device that verify what it made. Of small segments a GPU makes two in the time of one verification.
@@ -49,6 +51,17 @@ const VERIFIERS: usize = 4;
 
 /// Most snapshots that are made and that no tracer has taken: one that the next tracer takes, and one while it does.
 const READY_SNAPSHOTS: usize = 2;
+
+/// Most changes that were copied and wait for those before them to be hashed. Each has a copy of the input that is left.
+const WAITING_CHANGES: usize = 1;
+
+/// What the thread that executes gives to the one that makes snapshots.
+enum Followed {
+    /// Changes up to the beginning of the next segment.
+    Segment(Changes),
+    /// Changes up to the end, and the memory there.
+    End(Changes, GuestMemory),
+}
 
 /// A segment whose traces are on a device.
 struct Traced<'a, E: SdkEngine> {
@@ -123,9 +136,11 @@ pub(super) fn run<E: SdkEngine>(
         }
         // Devices have all their segments when the last tracer ends.
         drop(senders);
-        let (own, input) = (input.clone(), input.clone());
-        let values = scope.spawn(move || pipeline.thread(|| pipeline.make_snapshots(own)));
-        let metered = pipeline.thread(|| pipeline.meter(input));
+        let input = input.clone();
+        let (sender, changes) = sync_channel(WAITING_CHANGES);
+        let values = scope.spawn(move || pipeline.thread(|| pipeline.make_snapshots(&changes)));
+        let metered = pipeline.thread(|| pipeline.meter(input, &sender));
+        drop(sender);
         // Its panics are errors of the pipeline.
         (metered.flatten(), values.join().ok().flatten().flatten())
     });
@@ -172,9 +187,54 @@ impl<E: SdkEngine> Drop for StopOnPanic<'_, '_, E> {
     }
 }
 
+/// Gives segments to tracers, and changes to the thread that makes snapshots.
+struct Handed<'p, 'a, E: SdkEngine> {
+    pipeline: &'p Pipeline<'a, E>,
+    /// A tree of the memory's configuration.
+    layout: MemoryTree,
+    changes: &'p SyncSender<Followed>,
+    segments: usize,
+    /// Time for which snapshots were not taken.
+    waited: Duration,
+    /// False once nobody takes segments or changes.
+    is_taken: bool,
+}
+
+impl<E: SdkEngine> Handed<'_, '_, E> {
+    fn taken(&mut self, is_taken: bool) -> Result<(), SdkError> {
+        self.is_taken = is_taken;
+        is_taken.then_some(()).ok_or(SdkError::Cancelled)
+    }
+}
+
+impl<E: SdkEngine> Follower for Handed<'_, '_, E> {
+    fn before_segment(&mut self, execution: &Execution<'_>) -> Result<(), SdkError> {
+        let changes = Changes::of(execution, &self.layout);
+        let clock = Instant::now();
+        let sent = self.changes.send(Followed::Segment(changes));
+        self.waited += clock.elapsed();
+        self.taken(sent.is_ok())
+    }
+
+    fn segment(&mut self, segment: &Segment) -> Result<(), SdkError> {
+        let bytes = self.pipeline.job.host_bytes(self.segments, segment)?;
+        self.segments += 1;
+        let is_taken = self.pipeline.queue.add(segment.clone(), bytes);
+        self.taken(is_taken)
+    }
+
+    fn end(&mut self, execution: Execution<'_>) -> Result<(), SdkError> {
+        let changes = Changes::of(&execution, &self.layout);
+        let memory = execution.into_state().memory;
+        let sent = self.changes.send(Followed::End(changes, memory));
+        self.taken(sent.is_ok())
+    }
+}
+
 /// Results of the metering thread.
 struct Metered {
     run: MeteredRun,
+    /// Without the time for which it waited.
     time: Duration,
 }
 
@@ -198,25 +258,28 @@ impl<E: SdkEngine> Pipeline<'_, E> {
 
     /// Cuts the execution into segments. Gives nothing if nobody takes them any more: another thread failed, and
     /// its error is the one to tell.
-    fn meter(&self, input: StdIn) -> Result<Option<Metered>, SdkError> {
+    fn meter(
+        &self,
+        input: StdIn,
+        changes: &SyncSender<Followed>,
+    ) -> Result<Option<Metered>, SdkError> {
         let (key, exe) = (&self.job.keys[0], &self.job.exes[0].exe);
         let clock = Instant::now();
-        let mut taken = true;
-        let mut index = 0;
-        let run = execute_metered(key, exe, input, self.job.options, |segment| {
-            let bytes = self.job.host_bytes(index, segment)?;
-            index += 1;
-            self.snapshots.add(segment.instret_start);
-            taken = self.queue.add(segment.clone(), bytes);
-            taken.then_some(()).ok_or(SdkError::Cancelled)
-        });
-        let (run, _) = match run {
-            Err(_) if !taken => return Ok(None),
+        let mut follower = Handed {
+            pipeline: self,
+            layout: MemoryTree::new(&key.config.system.config.memory_config),
+            changes,
+            segments: 0,
+            waited: Duration::ZERO,
+            is_taken: true,
+        };
+        let run = execute_metered(key, exe, input, self.job.options, &mut follower);
+        let run = match run {
+            Err(_) if !follower.is_taken => return Ok(None),
             run => run?,
         };
-        let time = clock.elapsed();
+        let time = clock.elapsed().saturating_sub(follower.waited);
         self.queue.end();
-        self.snapshots.end(run.instructions());
         Ok(Some(Metered { run, time }))
     }
 
@@ -224,37 +287,41 @@ impl<E: SdkEngine> Pipeline<'_, E> {
     /// more.
     fn make_snapshots(
         &self,
-        input: StdIn,
+        changes: &Receiver<Followed>,
     ) -> Result<Option<UserPublicValuesProof<CHUNK, F>>, SdkError> {
-        let (key, exe) = (&self.job.keys[0], &self.job.exes[0].exe);
-        let executor = executor(&key.config, exe)?;
-        let runner = runner(&executor, exe)?;
-        let mut snapshotter = Snapshotter::new(key, exe, &runner, input).with_threads();
+        let system = &self.job.keys[0].config.system.config;
+        let mut follow = Follow::new(system);
         let mut values = None;
         let mut index = 0;
-        while let Some(boundary) = self.snapshots.boundary(index) {
+        while let Ok(followed) = changes.recv() {
             self.job.options.check_cancelled()?;
-            match boundary {
-                Boundary::Segment(start) => {
-                    snapshotter.run_to(index, start)?;
+            match followed {
+                Followed::Segment(changes) => {
+                    let state = follow.go(index, changes)?;
                     let Some(is_wanted) = self.snapshots.is_wanted(index) else {
                         break;
                     };
-                    if is_wanted && !self.snapshots.put(index, snapshotter.snapshot(index)?) {
+                    let snapshot = || Snapshot {
+                        state,
+                        memory: follow.tree().clone(),
+                    };
+                    if is_wanted && !self.snapshots.put(index, snapshot()) {
                         break;
                     }
                     index += 1;
                 }
-                Boundary::End(end) => {
-                    snapshotter.run_to(index, end)?;
-                    let revealed = snapshotter.user_public_values(index)?;
+                Followed::End(changes, memory) => {
+                    follow.go(index, changes)?;
+                    let revealed = guard(Stage::Preflight(index), || {
+                        follow.user_public_values(system, &memory.memory)
+                    })?;
                     self.collector.end(index, &revealed)?;
                     values = Some(revealed);
                     break;
                 }
             }
         }
-        snapshotter.add_to(&mut lock(&self.report));
+        follow.add_to(&mut lock(&self.report));
         Ok(values)
     }
 

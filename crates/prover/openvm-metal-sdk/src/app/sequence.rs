@@ -2,19 +2,37 @@
 
 use std::time::Instant;
 
-use openvm_circuit::arch::execution_mode::Segment;
+use openvm_circuit::{arch::execution_mode::Segment, system::memory::online::GuestMemory};
 use openvm_sdk::StdIn;
 
 use super::{
     collect::Collector,
     job::{Accepted, Job, Segments},
-    meter::execute_metered,
-    runner::{executor, runner},
+    meter::{execute_metered, Follower},
+    runner::{decoded, executors},
     sink::ProofSink,
     snapshot::{user_public_values, Snapshotter},
     AppKey,
 };
-use crate::{engine::SdkEngine, error::SdkError, report::Report};
+use crate::{engine::SdkEngine, error::SdkError, execution::Execution, report::Report};
+
+/// The memory at the end of an execution.
+struct LastMemory(Option<GuestMemory>);
+
+impl Follower for LastMemory {
+    fn before_segment(&mut self, _: &Execution<'_>) -> Result<(), SdkError> {
+        Ok(())
+    }
+
+    fn segment(&mut self, _: &Segment) -> Result<(), SdkError> {
+        Ok(())
+    }
+
+    fn end(&mut self, execution: Execution<'_>) -> Result<(), SdkError> {
+        self.0 = Some(execution.into_state().memory);
+        Ok(())
+    }
+}
 
 /// Proves all segments on this thread and the first device, which is the only one, one after another.
 pub(super) fn run<E: SdkEngine>(
@@ -25,7 +43,8 @@ pub(super) fn run<E: SdkEngine>(
 ) -> Result<Segments, SdkError> {
     let (key, exe) = (&job.keys[0], &job.exes[0].exe);
     let clock = Instant::now();
-    let (run, memory) = execute_metered(key, exe, input.clone(), job.options, |_| Ok(()))?;
+    let mut last = LastMemory(None);
+    let run = execute_metered(key, exe, input.clone(), job.options, &mut last)?;
     report.execution = clock.elapsed();
     report.instructions = run.instructions();
     report.cells = run.segments.iter().map(|s| key.cells(s)).sum();
@@ -34,6 +53,7 @@ pub(super) fn run<E: SdkEngine>(
     for (index, segment) in run.segments.iter().enumerate() {
         job.host_bytes(index, segment)?;
     }
+    let memory = last.0.take().ok_or(SdkError::Cancelled)?;
     let user_public_values = user_public_values(&key.config.system.config, &memory);
     drop(memory);
     let collector = Collector::new(job, sink);
@@ -63,9 +83,9 @@ pub(super) fn make_missing<E: SdkEngine>(
     let engines = engines.collect::<Result<Vec<_>, _>>()?;
     let mut tracer = job.tracer(input.buffer.len())?;
     let (key, exe) = (&job.keys[0], &job.exes[0].exe);
-    let executor = executor(&key.config, exe)?;
-    let runner = runner(&executor, exe)?;
-    let mut snapshotter = Snapshotter::new(key, exe, &runner, input);
+    let executors = executors(&key.config, exe)?;
+    let program = decoded(&executors, exe, Vec::new())?;
+    let mut snapshotter = Snapshotter::new(key, &program, input);
     while let Some((index, refused)) = collector.next_missing() {
         job.options.check_cancelled()?;
         let segment = &segments[index];

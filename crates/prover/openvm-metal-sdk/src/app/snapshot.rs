@@ -1,12 +1,9 @@
-//! `Snapshotter`: runs a program once more and gives snapshots of its state before segments.
+//! Snapshots of the state of an execution before segments.
 
 use std::time::{Duration, Instant};
 
 use openvm_circuit::{
-    arch::{
-        hasher::poseidon2::vm_poseidon2_hasher, instructions::exe::VmExe, Streams, SystemConfig,
-        VmState,
-    },
+    arch::{hasher::poseidon2::vm_poseidon2_hasher, SystemConfig, VmState},
     system::memory::{
         merkle::public_values::UserPublicValuesProof,
         online::{AddressMap, GuestMemory},
@@ -16,19 +13,17 @@ use openvm_circuit::{
 use openvm_sdk::StdIn;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::{
-    runner::{run_on, Runner},
-    AppKey,
-};
+use super::AppKey;
 use crate::{
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
+    execution::{DecodedProgram, Execution, Rows},
     prelude::F,
     report::Report,
-    system::MemoryTree,
+    system::{MemoryPages, MemoryTree},
 };
 
-/// Shares of rayon's threads that a snapshotter hashes on.
+/// Shares of rayon's threads that hash beside a pipeline.
 const THREADS: usize = 4;
 
 /// State of an execution before a segment. A clone shares the memory.
@@ -39,23 +34,94 @@ pub(crate) struct Snapshot {
     pub(super) memory: MemoryTree,
 }
 
+/// State of an execution before a segment, and the pages of its memory that may differ from the state before the segment before it.
+pub(super) struct Changes {
+    state: VmState<F, ()>,
+    pages: MemoryPages,
+}
+
+impl Changes {
+    /// The changes of an execution since its first instruction or since the segment began. `layout` is a tree of the same memory configuration.
+    pub fn of(execution: &Execution<'_>, layout: &MemoryTree) -> Self {
+        let state = execution.state();
+        let memory = &state.memory.memory;
+        Self {
+            state: VmState::new(state.pc(), (), state.streams.clone(), state.rng.clone()),
+            pages: match execution.executed() {
+                0 => layout.differing_pages(memory),
+                _ => layout.copies(memory, execution.rows().touched()),
+            },
+        }
+    }
+}
+
+/// The tree of a memory that follows an execution.
+pub(super) struct Follow {
+    tree: MemoryTree,
+    /// Threads of its own.
+    pool: Option<ThreadPool>,
+    time: Duration,
+}
+
+impl Follow {
+    /// A tree of zeros, with threads of its own for hashes: the common threads are busy during a proof, and each of many short steps would wait for
+    /// one.
+    pub fn new(system: &SystemConfig) -> Self {
+        let threads = (rayon::current_num_threads() / THREADS).max(1);
+        let pool = ThreadPoolBuilder::new().num_threads(threads);
+        Self {
+            tree: MemoryTree::new(&system.memory_config),
+            // Without threads of its own it hashes on the common ones.
+            pool: pool.build().ok(),
+            time: Duration::ZERO,
+        }
+    }
+
+    /// Goes to the state with these changes, which is before segment `index`.
+    ///
+    /// # Errors
+    /// [`SdkError::Panicked`].
+    pub fn go(&mut self, index: usize, changes: Changes) -> Result<VmState<F, ()>, SdkError> {
+        let clock = Instant::now();
+        let (tree, Changes { state, pages }) = (&mut self.tree, changes);
+        guard(Stage::Preflight(index), || match &self.pool {
+            Some(pool) => pool.install(|| tree.replace(pages)),
+            None => tree.replace(pages),
+        })?;
+        self.time += clock.elapsed();
+        Ok(state)
+    }
+
+    pub fn tree(&self) -> &MemoryTree {
+        &self.tree
+    }
+
+    /// The guest's public values in `memory`, the memory of this tree, with their path.
+    pub fn user_public_values(
+        &self,
+        system: &SystemConfig,
+        memory: &AddressMap,
+    ) -> UserPublicValuesProof<CHUNK, F> {
+        values_in(system, &self.tree, memory)
+    }
+
+    /// Adds where the time went to a report.
+    pub fn add_to(&self, report: &mut Report) {
+        report.memory_image += self.time;
+    }
+}
+
 /// A program that runs without records, and the tree of its memory.
 ///
 /// It is at the same place for all segment tracers: the changes of a segment are found and hashed once. After an error it has to
 /// [`restart`](Self::restart).
 pub(crate) struct Snapshotter<'a> {
-    runner: &'a Runner<'a>,
-    exe: &'a VmExe<F>,
     system: &'a SystemConfig,
     input: StdIn,
-    /// State of the execution; absent after an error.
-    state: Option<VmState<F, GuestMemory>>,
-    /// Instructions that were executed.
-    executed: u64,
+    execution: Execution<'a>,
+    has_failed: bool,
     /// The tree of the memory of the last snapshot.
     tree: MemoryTree,
-    /// Threads of its own.
-    pool: Option<ThreadPool>,
     memory_image: Duration,
     skipped: Duration,
 }
@@ -64,50 +130,31 @@ impl<'a> Snapshotter<'a> {
     /// Makes a snapshotter, which is at the start of the program.
     pub fn new<E: SdkEngine>(
         key: &'a AppKey<E>,
-        exe: &'a VmExe<F>,
-        runner: &'a Runner<'a>,
+        program: &'a DecodedProgram<'a>,
         input: StdIn,
     ) -> Self {
         let system = &key.config.system.config;
-        let mut this = Self {
-            runner,
-            exe,
+        let rows = Rows::uncounted(&system.memory_config);
+        Self {
             system,
+            execution: Execution::new(program, system, input.clone(), rows),
+            has_failed: false,
             input,
-            state: None,
-            executed: 0,
             tree: MemoryTree::new(&system.memory_config),
-            pool: None,
             memory_image: Duration::ZERO,
             skipped: Duration::ZERO,
-        };
-        this.restart();
-        this
-    }
-
-    /// Gives the snapshotter threads of its own for hashes. The common threads are busy during a proof, and each of many short steps would wait for one.
-    pub fn with_threads(mut self) -> Self {
-        let threads = (rayon::current_num_threads() / THREADS).max(1);
-        let pool = ThreadPoolBuilder::new().num_threads(threads);
-        // Without threads of its own it hashes on the common ones.
-        self.pool = pool.build().ok();
-        self
+        }
     }
 
     /// Goes back to the start of the program.
     pub fn restart(&mut self) {
-        let input: Streams<F> = self.input.clone().into();
-        let (memory, start) = (&self.exe.init_memory, self.exe.pc_start);
-        match &mut self.state {
-            Some(state) => state.reset(memory, start, input),
-            None => self.state = Some(VmState::initial(self.system, memory, start, input)),
-        }
-        self.executed = 0;
+        self.execution.restart(self.input.clone());
+        self.has_failed = false;
     }
 
     /// Instructions that were executed.
     pub fn executed(&self) -> u64 {
-        self.executed
+        self.execution.executed()
     }
 
     /// Runs until `executed` instructions are executed, no fewer than so far, on the way to segment `index`.
@@ -115,25 +162,21 @@ impl<'a> Snapshotter<'a> {
     /// # Errors
     /// [`SdkError`] of the guest: none, if it was metered with the same input.
     pub fn run_to(&mut self, index: usize, executed: u64) -> Result<(), SdkError> {
-        let instructions = executed - self.executed;
-        if instructions == 0 {
-            return Ok(());
-        }
         let stage = Stage::Preflight(index);
-        let from = self.state.take().ok_or_else(|| SdkError::Panicked {
-            stage: stage.clone(),
-            message: "the execution failed before".into(),
-            device: None,
-        })?;
+        if self.has_failed {
+            return Err(SdkError::Panicked {
+                stage,
+                message: "the execution failed before".into(),
+                device: None,
+            });
+        }
         let clock = Instant::now();
         let inputs = self.input.buffer.len();
-        let to = guard(stage.clone(), || {
-            run_on(self.runner, from, Some(instructions))
-        })?
-        .map_err(|error| SdkError::execution(stage, error, inputs))?;
+        self.has_failed = true;
+        guard(stage.clone(), || self.execution.run_to(executed))?
+            .map_err(|error| SdkError::execution(stage, error, inputs))?;
+        self.has_failed = false;
         self.skipped += clock.elapsed();
-        self.executed = executed;
-        self.state = Some(to);
         Ok(())
     }
 
@@ -142,10 +185,9 @@ impl<'a> Snapshotter<'a> {
     /// # Errors
     /// [`SdkError::Panicked`] if the execution failed.
     pub fn snapshot(&mut self, index: usize) -> Result<Snapshot, SdkError> {
-        let stage = Stage::Preflight(index);
         let clock = Instant::now();
-        guard(stage, || self.synchronize())?;
-        let state = self.state.as_ref().expect("a memory that was hashed");
+        self.synchronize(index)?;
+        let state = self.execution.state();
         let snapshot = Snapshot {
             state: VmState::new(state.pc(), (), state.streams.clone(), state.rng.clone()),
             memory: self.tree.clone(),
@@ -154,13 +196,9 @@ impl<'a> Snapshotter<'a> {
         Ok(snapshot)
     }
 
-    fn synchronize(&mut self) {
-        let state = self.state.as_ref().expect("the execution did not fail");
-        let (tree, memory) = (&mut self.tree, &state.memory.memory);
-        match &self.pool {
-            Some(pool) => pool.install(|| tree.synchronize(memory)),
-            None => tree.synchronize(memory),
-        }
+    fn synchronize(&mut self, index: usize) -> Result<(), SdkError> {
+        let memory = &self.execution.state().memory.memory;
+        guard(Stage::Preflight(index), || self.tree.synchronize(memory))
     }
 
     /// The guest's public values, with their path in the memory, at the end of the execution.
@@ -172,10 +210,10 @@ impl<'a> Snapshotter<'a> {
         index: usize,
     ) -> Result<UserPublicValuesProof<CHUNK, F>, SdkError> {
         let clock = Instant::now();
-        guard(Stage::Preflight(index), || self.synchronize())?;
+        self.synchronize(index)?;
         self.memory_image += clock.elapsed();
-        let state = self.state.as_ref().expect("a memory that was hashed");
-        Ok(values_in(self.system, &self.tree, &state.memory.memory))
+        let memory = &self.execution.state().memory.memory;
+        Ok(values_in(self.system, &self.tree, memory))
     }
 
     /// Adds where the time went to a report.

@@ -1,19 +1,10 @@
-//! `SnapshotQueue`: says to the thread that makes snapshots where segments begin and which of them are wanted, and keeps a bounded number of
-//! snapshots until tracers take them.
+//! `SnapshotQueue`: says to the thread that makes snapshots which of them are wanted, and keeps a bounded number of snapshots until tracers take
+//! them.
 
 use std::{
     collections::BTreeMap,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
 };
-
-/// A place to run to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Boundary {
-    /// A segment begins after so many instructions.
-    Segment(u64),
-    /// The execution ends after so many instructions.
-    End(u64),
-}
 
 /// Snapshots of an execution, made by one thread in order, each taken once, in any order.
 pub(super) struct SnapshotQueue<T> {
@@ -26,9 +17,6 @@ pub(super) struct SnapshotQueue<T> {
 }
 
 struct State<T> {
-    /// Instructions before each segment.
-    starts: Vec<u64>,
-    end: Option<u64>,
     stopped: bool,
     /// Segments of which it is known whether somebody takes the snapshot.
     wanted: BTreeMap<usize, bool>,
@@ -43,8 +31,6 @@ impl<T> SnapshotQueue<T> {
     pub fn new(bound: usize, on_demand: bool) -> Self {
         Self {
             state: Mutex::new(State {
-                starts: Vec::new(),
-                end: None,
                 stopped: false,
                 wanted: BTreeMap::new(),
                 ready: BTreeMap::new(),
@@ -56,30 +42,12 @@ impl<T> SnapshotQueue<T> {
         }
     }
 
-    /// Adds the next segment, which begins after so many instructions.
-    pub fn add(&self, start: u64) {
-        self.change(|state| state.starts.push(start));
-    }
-
-    /// Says that all segments were added, and that the execution ends after so many instructions.
-    pub fn end(&self, instructions: u64) {
-        self.change(|state| state.end = Some(instructions));
-    }
-
     /// Wakes all that wait, and drops the snapshots.
     pub fn stop(&self) {
         self.change(|state| {
             state.stopped = true;
             state.ready.clear();
         });
-    }
-
-    /// Beginning of segment `index`, or the end if there is no such segment. Waits until it is known; `None` after a stop.
-    pub fn boundary(&self, index: usize) -> Option<Boundary> {
-        self.wait(|state| match (state.starts.get(index), state.end) {
-            (Some(start), _) => Some(Boundary::Segment(*start)),
-            (None, end) => end.map(Boundary::End),
-        })
     }
 
     /// True if the snapshot before segment `index` has to be made. If snapshots are made on demand it waits until that is known. `None` after a
@@ -164,18 +132,14 @@ mod tests {
 
     use super::*;
 
-    /// Makes the snapshots that are wanted, in order. Gives their indices.
-    fn make<'a>(queue: &SnapshotQueue<Counted<'a>>, live: &'a AtomicUsize) -> Vec<usize> {
+    /// Makes the snapshots of so many segments that are wanted, in order. Gives their indices.
+    fn make<'a>(
+        queue: &SnapshotQueue<Counted<'a>>,
+        live: &'a AtomicUsize,
+        segments: usize,
+    ) -> Vec<usize> {
         let mut made = Vec::new();
-        for index in 0.. {
-            match queue.boundary(index) {
-                Some(Boundary::Segment(start)) => assert_eq!(start, 10 * index as u64),
-                Some(Boundary::End(end)) => {
-                    assert_eq!(end, 10 * index as u64);
-                    break;
-                }
-                None => break,
-            }
+        for index in 0..segments {
             let Some(wanted) = queue.is_wanted(index) else {
                 break;
             };
@@ -211,7 +175,7 @@ mod tests {
             let queue = SnapshotQueue::new(bound, on_demand);
             let next = AtomicUsize::new(0);
             let made = thread::scope(|scope| {
-                let made = scope.spawn(|| make(&queue, &live));
+                let made = scope.spawn(|| make(&queue, &live, skipped.len()));
                 for _ in 0..rng.random_range(1..6) {
                     scope.spawn(|| loop {
                         let index = next.fetch_add(1, Ordering::SeqCst);
@@ -226,10 +190,6 @@ mod tests {
                         thread::yield_now();
                     });
                 }
-                for index in 0..skipped.len() {
-                    queue.add(10 * index as u64);
-                }
-                queue.end(10 * skipped.len() as u64);
                 made.join().unwrap()
             });
             let taken = (0..skipped.len()).filter(|&index| !skipped[index]);
@@ -248,10 +208,9 @@ mod tests {
     fn a_stop_wakes_those_who_wait_and_drops_snapshots() {
         let live = AtomicUsize::new(0);
         let queue = SnapshotQueue::new(1, false);
-        (0..3).for_each(|index| queue.add(10 * index));
         thread::scope(|scope| {
             // One is ready, the next one waits for room.
-            let maker = scope.spawn(|| make(&queue, &live));
+            let maker = scope.spawn(|| make(&queue, &live, 3));
             while live.load(Ordering::SeqCst) < 2 {
                 thread::yield_now();
             }
@@ -264,6 +223,6 @@ mod tests {
             assert_eq!(maker.join().unwrap(), [0, 1]);
         });
         assert_eq!(live.load(Ordering::SeqCst), 0);
-        assert!(queue.boundary(0).is_none() && queue.is_wanted(0).is_none());
+        assert!(queue.is_wanted(0).is_none());
     }
 }

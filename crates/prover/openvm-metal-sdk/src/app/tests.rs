@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use openvm_circuit::{
     arch::{
+        execution_mode::Segment,
         hasher::poseidon2::vm_poseidon2_hasher,
         instructions::{exe::VmExe, program::Program},
         VmExecutor, VmState, CONNECTOR_AIR_ID, MERKLE_AIR_ID,
@@ -19,19 +20,26 @@ use openvm_sdk_config::{SdkVmConfig, TranspilerConfig};
 use openvm_stark_backend::{p3_field::PrimeField32, prover::ProvingContext};
 use rand::{rngs::StdRng, seq::SliceRandom, Rng, SeedableRng};
 
-use super::{executor, meter, runner, SegmentTracer, Snapshotter};
+use super::{
+    decoded, executors,
+    meter::{execute_metered, meter, Follower},
+    snapshot::{Changes, Follow},
+    AppKey, SegmentTracer, Snapshotter,
+};
 use crate::{
     engine::MetalEngine,
     error::SdkError,
+    execution::Execution,
     options::ProveOptions,
     parameters::toy_app,
     prelude::{Digest, F},
     sdk::MetalSdk,
+    system::MemoryTree,
     Sdk,
 };
 
 #[path = "../../tests/riscv/mod.rs"]
-mod riscv;
+pub(super) mod riscv;
 
 use riscv::*;
 
@@ -146,6 +154,45 @@ fn ends(
     (pcs, values(MERKLE_AIR_ID))
 }
 
+/// Roots of the memories that changes lead to.
+struct Followed {
+    layout: MemoryTree,
+    follow: Follow,
+    roots: Vec<Digest>,
+}
+
+impl Followed {
+    fn new(key: &AppKey<MetalEngine>) -> Self {
+        let system = &key.config.system.config;
+        Self {
+            layout: MemoryTree::new(&system.memory_config),
+            follow: Follow::new(system),
+            roots: Vec::new(),
+        }
+    }
+
+    fn go(&mut self, execution: &Execution<'_>) -> Result<(), SdkError> {
+        let changes = Changes::of(execution, &self.layout);
+        self.follow.go(self.roots.len(), changes)?;
+        self.roots.push(*self.follow.tree().root());
+        Ok(())
+    }
+}
+
+impl Follower for Followed {
+    fn before_segment(&mut self, execution: &Execution<'_>) -> Result<(), SdkError> {
+        self.go(execution)
+    }
+
+    fn segment(&mut self, _: &Segment) -> Result<(), SdkError> {
+        Ok(())
+    }
+
+    fn end(&mut self, execution: Execution<'_>) -> Result<(), SdkError> {
+        self.go(&execution)
+    }
+}
+
 /// Each boundary has the state of OpenVM's executor after as many instructions, and each segment, recorded from its snapshot in random order by two
 /// tracers, begins and ends there.
 #[test]
@@ -175,9 +222,9 @@ fn segments_from_snapshots_are_those_of_openvms_executor() {
         let states: Vec<VmState<F, GuestMemory>> = states.collect();
         let roots: Vec<Digest> = states.iter().map(|state| root(&state.memory)).collect();
 
-        let executor = executor(&key.config, exe.exe()).unwrap();
-        let runner = runner(&executor, exe.exe()).unwrap();
-        let mut snapshotter = Snapshotter::new(key, exe.exe(), &runner, input(rounds));
+        let executors = executors(&key.config, exe.exe()).unwrap();
+        let program = decoded(&executors, exe.exe(), Vec::new()).unwrap();
+        let mut snapshotter = Snapshotter::new(key, &program, input(rounds));
         let mut snapshots = Vec::new();
         for (index, segment) in segments.iter().enumerate() {
             snapshotter.run_to(index, segment.instret_start).unwrap();
@@ -196,6 +243,19 @@ fn segments_from_snapshots_are_those_of_openvms_executor() {
             assert_eq!(*snapshot.memory.root(), roots[index], "segment {index}");
             snapshots.push(snapshot);
         }
+
+        // Changes, copied while the program is metered, lead to the same memory.
+        let mut roots_of_changes = Followed::new(key);
+        let options = ProveOptions::default();
+        execute_metered(
+            key,
+            exe.exe(),
+            input(rounds),
+            &options,
+            &mut roots_of_changes,
+        )
+        .unwrap();
+        assert_eq!(roots_of_changes.roots, roots);
 
         let mut order: Vec<usize> = (0..segments.len()).collect();
         order.shuffle(&mut rng);

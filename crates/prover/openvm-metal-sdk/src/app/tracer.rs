@@ -6,10 +6,7 @@ use std::{
 };
 
 use openvm_circuit::{
-    arch::{
-        execution_mode::Segment, interpreter_preflight::PreflightInterpretedInstance,
-        PreflightExecutionOutput, VmState,
-    },
+    arch::{execution_mode::Segment, instructions::exe::VmExe, PreflightExecutionOutput, VmState},
     system::{
         memory::online::{AddressMap, GuestMemory},
         SystemRecords,
@@ -19,16 +16,18 @@ use openvm_stark_backend::prover::ProvingContext;
 
 use super::{
     meter::{virtual_machine, Vm},
+    runner::{executors, Executors},
     snapshot::Snapshot,
     AppKey, CommittedExe,
 };
 use crate::{
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
+    execution::Recorder,
     prelude::F,
     report::Report,
     system::{MemoryTree, TreeSlot},
-    vm::{preflight, CheckedExecutor, TraceArena, Uploader},
+    vm::{segment_arenas, TraceArena, Uploader},
 };
 
 /// Records of a segment, from which traces are made.
@@ -46,7 +45,9 @@ pub(crate) struct Recorded {
 /// hold half of a segment: it must be dropped.
 pub(crate) struct SegmentTracer<E: SdkEngine> {
     vm: Vm<E>,
-    interpreter: PreflightInterpretedInstance<F, CheckedExecutor>,
+    exe: Arc<VmExe<F>>,
+    executors: Executors,
+    recorder: Recorder,
     memory: TracerMemory,
     uploader: Uploader<E>,
     trees: TreeSlot,
@@ -87,15 +88,18 @@ impl<E: SdkEngine> SegmentTracer<E> {
         inputs: usize,
     ) -> Result<Self, SdkError> {
         let (mut vm, builder) = virtual_machine(key, &exe.exe)?;
-        let interpreter = guard(Stage::BuildMachine, || {
+        let executors = executors(&key.config, &exe.exe)?;
+        let recorder = guard(Stage::BuildMachine, || {
             vm.load_program(exe.trace.clone());
-            vm.preflight_interpreter(&exe.exe)
+            Recorder::new(&executors, &exe.exe, vm.executor_idx_to_air_idx())
         })?
         .map_err(|error| SdkError::machine(Stage::BuildMachine, error, 0))?;
         let config = &key.config.system.config.memory_config;
         Ok(Self {
             vm,
-            interpreter,
+            exe: exe.exe.clone(),
+            executors,
+            recorder,
             memory: TracerMemory {
                 guest: Some(GuestMemory::new(AddressMap::from_mem_config(config))),
                 image: MemoryTree::new(config),
@@ -138,8 +142,9 @@ impl<E: SdkEngine> SegmentTracer<E> {
         let from = VmState::new(state.pc(), guest, state.streams, state.rng);
         let clock = Instant::now();
         let output = guard(stage.clone(), || {
-            let chips = self.uploader.device_chips();
-            preflight(&self.vm, &mut self.interpreter, from, segment, chips)
+            let arenas = segment_arenas(&self.vm, segment, self.uploader.device_chips());
+            self.recorder
+                .record(&self.executors, &self.exe, from, segment, arenas)
         })?
         .map_err(|error| SdkError::execution(stage, error, self.inputs))?;
         self.preflight += clock.elapsed();

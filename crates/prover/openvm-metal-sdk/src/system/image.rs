@@ -76,6 +76,11 @@ impl Space {
         2 * self.leaf_bytes
     }
 
+    /// Pages of this space.
+    pub fn pages(&self) -> usize {
+        self.bytes().div_ceil(self.page_bytes)
+    }
+
     /// Pages that are held.
     pub fn held_pages(&self) -> usize {
         self.pages.len()

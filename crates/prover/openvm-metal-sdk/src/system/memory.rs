@@ -1,6 +1,6 @@
 //! The Merkle tree of guest memory, kept from segment to segment.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use openvm_circuit::{
     arch::{MemoryConfig, ADDR_SPACE_OFFSET},
@@ -40,6 +40,10 @@ pub struct MemoryTree {
     spaces: Vec<Space>,
     tree: SparseMerkleTree,
 }
+
+/// Copies of pages of guest memory, by address space, with their numbers, which ascend.
+#[derive(Clone, Debug)]
+pub struct MemoryPages(Vec<(u32, Vec<(u32, Page)>)>);
 
 /// Heights that the traces must have, as powers of two or rounded up to one; the least possible
 /// ones if `None`.
@@ -174,19 +178,81 @@ impl MemoryTree {
     /// Makes this the tree of `memory`: pages that differ from the copy are hashed, whatever
     /// memory the copy was of. `memory` has the address spaces of this tree's configuration.
     pub fn synchronize(&mut self, memory: &AddressMap) {
-        assert_eq!(memory.mem.len(), self.spaces.len(), "address spaces");
-        for (address_space, memory) in memory.mem.iter().enumerate() {
-            let memory = memory.as_slice();
-            let pages = self.spaces[address_space].differing_pages(memory);
+        for (address_space, pages) in self.differing(memory) {
             for pages in pages.chunks(STEP_PAGES) {
-                let space = &self.spaces[address_space];
-                let copies = pages
-                    .iter()
-                    .map(|&page| (page, space.copy_page(memory, page)));
-                let copies = copies.collect();
-                self.set_pages(address_space as u32, copies);
+                let copies = self.copy(memory, address_space, pages.iter().copied());
+                self.set_pages(address_space, copies);
             }
         }
+    }
+
+    /// Copies of the pages of `memory` that differ from this tree's.
+    pub fn differing_pages(&self, memory: &AddressMap) -> MemoryPages {
+        let spaces = self.differing(memory).into_iter();
+        MemoryPages(
+            spaces
+                .map(|(space, pages)| (space, self.copy(memory, space, pages.into_iter())))
+                .collect(),
+        )
+    }
+
+    /// Copies of the pages of `memory` that have any of these cells, which are given by address space. `memory` has the address spaces of this
+    /// tree's configuration.
+    pub fn copies(
+        &self,
+        memory: &AddressMap,
+        cells: impl Iterator<Item = (u32, Range<u32>)>,
+    ) -> MemoryPages {
+        let mut pages: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (address_space, cells) in cells {
+            let space = &self.spaces[address_space as usize];
+            let range = space.page_of(cells.start)..=space.page_of(cells.end - 1);
+            let range = range.filter(|&page| (page as usize) < space.pages());
+            pages.entry(address_space).or_default().extend(range);
+        }
+        let copies = pages.into_iter().map(|(space, mut pages)| {
+            pages.sort_unstable();
+            pages.dedup();
+            (space, self.copy(memory, space, pages.into_iter()))
+        });
+        MemoryPages(copies.collect())
+    }
+
+    /// Puts pages in place of this tree's.
+    pub fn replace(&mut self, pages: MemoryPages) {
+        for (address_space, mut pages) in pages.0 {
+            let space = &self.spaces[address_space as usize];
+            pages.retain(|(page, bytes)| **bytes != *space.page(*page));
+            while !pages.is_empty() {
+                let rest = pages.split_off(pages.len().min(STEP_PAGES));
+                self.set_pages(address_space, pages);
+                pages = rest;
+            }
+        }
+    }
+
+    /// The numbers of the pages in which `memory` differs, by address space.
+    fn differing(&self, memory: &AddressMap) -> Vec<(u32, Vec<u32>)> {
+        assert_eq!(memory.mem.len(), self.spaces.len(), "address spaces");
+        let spaces = self.spaces.iter().zip(&memory.mem).enumerate();
+        spaces
+            .map(|(number, (space, memory))| {
+                (number as u32, space.differing_pages(memory.as_slice()))
+            })
+            .collect()
+    }
+
+    fn copy(
+        &self,
+        memory: &AddressMap,
+        address_space: u32,
+        pages: impl Iterator<Item = u32>,
+    ) -> Vec<(u32, Page)> {
+        let space = &self.spaces[address_space as usize];
+        let memory = memory.mem[address_space as usize].as_slice();
+        pages
+            .map(|page| (page, space.copy_page(memory, page)))
+            .collect()
     }
 
     /// Pages of the copy that hold these blocks, as `(address space, page)`, ascending.

@@ -28,6 +28,8 @@ pub use chips::{OnHost, SparseSystem, TraceUpload, TreeSlot};
 pub use commitment::{exe_commit, initial_memory_root};
 pub use hash::Digest;
 pub(crate) use hash::State;
-pub use memory::{HeldMemory, InitialMemoryError, MemoryTraces, MemoryTree, TraceHeights};
+pub use memory::{
+    HeldMemory, InitialMemoryError, MemoryPages, MemoryTraces, MemoryTree, TraceHeights,
+};
 pub(crate) use records::record;
 pub use records::Compressions;

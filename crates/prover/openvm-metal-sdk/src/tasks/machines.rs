@@ -18,7 +18,7 @@ use super::{
     Plan,
 };
 use crate::{
-    app::{executor, runner, AppProver},
+    app::{decoded, executors, AppProver},
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
     prelude::F,
@@ -247,9 +247,10 @@ impl<E: SdkEngine> Shared<E> {
     /// Makes a machine and answers requests with it, that in `first` before all others. What cannot be made leaves it there.
     fn work(self: &Arc<Self>, number: usize, first: &mut Option<Taken<E>>) -> Result<(), SdkError> {
         let prover = &*self.prover;
-        let executor = executor(&prover.keys()[0].config, &prover.exe().exe)?;
-        let runner = runner(&executor, &prover.exe().exe)?;
-        let mut walk = Walk::new(prover, &runner, self.plan.clone(), self.input.clone())?;
+        let exe = &prover.exe().exe;
+        let executors = executors(&prover.keys()[0].config, exe)?;
+        let program = decoded(&executors, exe, Vec::new())?;
+        let mut walk = Walk::new(prover, &program, self.plan.clone(), self.input.clone())?;
         let mut next = first.take();
         while let Some(taken) = next {
             self.answer(&mut walk, taken);

@@ -8,16 +8,17 @@ use openvm_stark_backend::prover::ProvingContext;
 
 use super::Plan;
 use crate::{
-    app::{AppKey, AppProver, Runner, SegmentTracer, Snapshotter},
+    app::{AppKey, AppProver, SegmentTracer, Snapshotter},
     engine::SdkEngine,
     error::SdkError,
+    execution::DecodedProgram,
     prelude::F,
 };
 
 /// An execution and a tracer, and where they stand. They go on from there if they can, and start again if they have to go back or have failed.
 pub(super) struct Walk<'a, E: SdkEngine> {
     prover: &'a AppProver<E>,
-    runner: &'a Runner<'a>,
+    program: &'a DecodedProgram<'a>,
     plan: Arc<Plan>,
     input: StdIn,
     /// On each device, with counters of the walk's own.
@@ -41,14 +42,14 @@ impl<'a, E: SdkEngine> Walk<'a, E> {
     /// If a device is gone.
     pub fn new(
         prover: &'a AppProver<E>,
-        runner: &'a Runner<'a>,
+        program: &'a DecodedProgram<'a>,
         plan: Arc<Plan>,
         input: StdIn,
     ) -> Result<Self, SdkError> {
         let engines = prover.keys().iter().map(AppKey::another_engine);
         Ok(Self {
             prover,
-            runner,
+            program,
             plan,
             input,
             engines: engines.collect::<Result<_, _>>()?,
@@ -142,7 +143,7 @@ impl<'a, E: SdkEngine> Walk<'a, E> {
                 let input = self.input.clone();
                 Position {
                     tracer: SegmentTracer::new(key, exe, inputs)?,
-                    execution: Snapshotter::new(key, exe.exe(), self.runner, input),
+                    execution: Snapshotter::new(key, self.program, input),
                     before: 0,
                     next: 0,
                 }

@@ -255,7 +255,7 @@ mod tests {
         // A group of cores, a GPU's share of a host, and all GPUs of a host in one process.
         assert_eq!(of(&[1], 1), (1, 3));
         assert_eq!(of(&[1], 4), (2, 4));
-        assert_eq!(of(&[2], 16), (10, 13));
-        assert_eq!(of(&[2; 8], 128), (80, 104));
+        assert_eq!(of(&[2], 16), (8, 11));
+        assert_eq!(of(&[2; 8], 128), (64, 88));
     }
 }

@@ -31,9 +31,56 @@ impl TraceArena {
     }
 }
 
+/// For records that are written without OpenVM's structures.
+impl TraceArena {
+    /// Bytes from one record of a chip to the next.
+    ///
+    /// # Panics
+    /// If the arena is that of another chip, or records differ in size.
+    pub(crate) fn stride(&self, chip: &RowChip) -> usize {
+        assert!(chip.row_words.is_none());
+        match self {
+            Self::Rows(arena) => {
+                assert_eq!(arena.width, chip.columns, "columns of {}", chip.name);
+                4 * chip.columns
+            }
+            Self::Records(_) => chip.record_bytes(),
+        }
+    }
+
+    /// The part that no record has yet.
+    pub(crate) fn free(&mut self) -> &mut [u8] {
+        match self {
+            Self::Rows(arena) => {
+                let rows = &mut arena.trace_buffer[arena.trace_offset..];
+                let bytes = size_of_val(rows);
+                // SAFETY: the bytes are those of `rows`, which stay borrowed; every pattern of 4 bytes that OpenVM's chips write as records is one
+                // that their field elements may hold meanwhile: these are transparent words.
+                unsafe { std::slice::from_raw_parts_mut(rows.as_mut_ptr().cast(), bytes) }
+            }
+            Self::Records(records) => {
+                let buffer = &mut records.arena.records_buffer;
+                let range = buffer.position() as usize..records.end as usize;
+                &mut buffer.get_mut()[range]
+            }
+        }
+    }
+
+    /// Notes that records are in the first `bytes` bytes of what was free.
+    pub(crate) fn advance(&mut self, bytes: usize) {
+        match self {
+            Self::Rows(arena) => arena.trace_offset += bytes / size_of::<F>(),
+            Self::Records(records) => {
+                let buffer = &mut records.arena.records_buffer;
+                buffer.set_position(buffer.position() + bytes as u64);
+            }
+        }
+    }
+}
+
 impl Records {
     /// Bytes of all records.
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.arena.allocated()
     }
 }

@@ -8,14 +8,14 @@ mod field_expression;
 mod guest_config;
 mod one_thread;
 mod poseidon2;
-mod preflight;
+mod segment_arenas;
 mod upload;
 
 pub use arena::TraceArena;
 pub use builder::MetalVmBuilder;
-pub(crate) use checked::exits;
+pub(crate) use checked::memory_bytes;
 pub use checked::CheckedExecutor;
 pub use chip::TransportedChip;
 pub(crate) use guest_config::{GuestConfig, GuestVmBuilder};
-pub(crate) use preflight::preflight;
+pub(crate) use segment_arenas::segment_arenas;
 pub use upload::Uploader;

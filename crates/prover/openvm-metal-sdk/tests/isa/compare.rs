@@ -2,12 +2,16 @@
 
 use std::sync::LazyLock;
 
+use openvm_circuit::arch::{instructions::exe::VmExe, VirtualMachine};
 use openvm_metal_common::Device;
 use openvm_metal_sdk::{
     decode_elf, parameters::toy_app, replay, Fault, MetalSdk, ProveOptions, Sdk, SdkError, Stop,
 };
 use openvm_sdk::StdIn;
-use openvm_sdk_config::SdkVmConfig;
+use openvm_sdk_config::{SdkVmConfig, SdkVmCpuBuilder};
+use openvm_stark_backend::StarkEngine;
+use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2CpuEngine;
+use p3_baby_bear::BabyBear;
 
 use crate::{
     elf::elf,
@@ -37,6 +41,29 @@ pub fn sdk() -> &'static MetalSdk {
             .expect("the settings go together")
     });
     &SDK
+}
+
+/// OpenVM's own machine.
+type Stock = VirtualMachine<BabyBearPoseidon2CpuEngine, SdkVmCpuBuilder>;
+
+/// The heights that OpenVM's metered interpreter gives the only segment of an execution.
+fn stock_heights(exe: &VmExe<BabyBear>, input: StdIn) -> Result<Vec<u32>, String> {
+    thread_local! {
+        static STOCK: Stock = {
+            let engine = BabyBearPoseidon2CpuEngine::new(toy_app(21));
+            let machine = VirtualMachine::new_with_keygen(engine, SdkVmCpuBuilder, config());
+            machine.expect("a machine").0
+        };
+    }
+    STOCK.with(|stock| {
+        let interpreter = stock.metered_interpreter(exe).map_err(|e| e.to_string())?;
+        let run = interpreter.execute_metered(input, stock.build_metered_ctx(exe));
+        let (segments, _) = run.map_err(|error| error.to_string())?;
+        match segments.as_slice() {
+            [segment] => Ok(segment.trace_heights.clone()),
+            _ => Err(format!("OpenVM cuts {} segments", segments.len())),
+        }
+    })
 }
 
 fn input(program: &Program) -> StdIn {
@@ -192,6 +219,14 @@ pub fn execute(program: &Program, counts: &mut Counts) -> Result<(), String> {
                 run.instructions(),
                 outcome.instructions
             ));
+        }
+        let [segment] = run.segments.as_slice() else {
+            return Err(format!("metered: {} segments", run.segments.len()));
+        };
+        let expected = stock_heights(&exe, input(program))?;
+        if segment.trace_heights != expected {
+            let got = &segment.trace_heights;
+            return Err(format!("heights: {got:?}, OpenVM's: {expected:?}"));
         }
     }
     difference("metered", &seen(got, |run| run.public_values)?, &expected)?;

@@ -792,9 +792,8 @@ fn a_replay_stops_at_the_failure() {
     assert_eq!((stopped.pc, stopped.registers[11]), (at(1), 7));
 }
 
-/// No program has the opcode that stands for an exit inside.
 #[test]
-fn an_executable_cannot_have_the_opcode_of_exits() {
+fn an_executable_cannot_have_an_unknown_opcode() {
     let good = executable(&vm_config(), elf(&[terminate(0)])).expect("an executable");
     let mut exe = good.as_ref().clone();
     if let Some((instruction, _)) = &mut exe.program.instructions_and_debug_infos[0] {

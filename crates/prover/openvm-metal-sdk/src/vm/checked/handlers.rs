@@ -20,7 +20,7 @@ use openvm_stark_backend::p3_field::PrimeField32;
 use super::rules::{Check, Rules};
 use crate::{
     error::panic_message,
-    fault::{at, Access, Exit, Fault},
+    fault::{at, Access, Fault},
     prelude::F,
 };
 
@@ -75,11 +75,6 @@ struct Branch256<Ctx> {
     registers: [u8; 3],
 }
 
-/// Exit code.
-#[repr(C)]
-struct Code(u32);
-
-impl Header for Code {}
 impl<Ctx> Header for Address<Ctx> {}
 impl<Ctx> Header for Target<Ctx> {}
 impl<Ctx> Header for Operands<Ctx> {}
@@ -183,25 +178,6 @@ pub(super) fn handler<Ctx: ExecutionCtxTrait>(
             operands::<Ctx>
         }
     }
-}
-
-/// The handler of an [exit](super::exits) with a code. Its header is written to the front of its buffer.
-pub(super) fn exit<Ctx: ExecutionCtxTrait>(
-    instruction: &Instruction<F>,
-    bytes: &mut [u8],
-) -> ExecuteFunc<F, Ctx> {
-    put(Code(instruction.c.as_canonical_u32()), bytes);
-    end::<Ctx>
-}
-
-/// Ends of a guest with an exit code other than 0.
-///
-/// # Safety
-/// `data` is the buffer for which [`exit`] returned this function.
-unsafe fn end<Ctx: ExecutionCtxTrait>(data: *const u8, state: &mut State<Ctx>) {
-    // SAFETY: the caller's: `exit` put this kind of header there.
-    let &Code(code) = unsafe { header(data) };
-    state.exit_code = Err(at(state.pc(), Exit(code)));
 }
 
 impl<Ctx: ExecutionCtxTrait> Address<Ctx> {

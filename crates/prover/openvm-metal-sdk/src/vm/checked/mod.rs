@@ -11,10 +11,7 @@ use std::{any::Any, ops::Range, sync::Arc};
 
 use openvm_circuit::{
     arch::{
-        instructions::{
-            exe::VmExe, instruction::Instruction, program::Program, LocalOpcode, SystemOpcode,
-            VmOpcode,
-        },
+        instructions::{instruction::Instruction, program::Program},
         AnyEnum, ExecuteFunc, ExecutionCtxTrait, ExecutionError, ExecutorInventory,
         InterpreterExecutor, InterpreterMeteredExecutor, MeteredExecutionCtxTrait,
         PreflightExecutor, StaticProgramError, VmStateMut,
@@ -22,8 +19,8 @@ use openvm_circuit::{
     system::memory::online::TracingMemory,
 };
 use openvm_sdk_config::{SdkVmConfig, SdkVmConfigExecutor};
-use openvm_stark_backend::p3_field::PrimeCharacteristicRing;
 
+pub(crate) use self::rules::memory_bytes;
 use self::{
     handlers::HEADER,
     rules::{Check, Rules},
@@ -44,9 +41,6 @@ impl From<SdkVmConfigExecutor<F>> for CheckedExecutor {
     }
 }
 
-/// Opcode of the instructions that [`exits`] puts in place of exits. No program has it.
-const EXIT: usize = 0xffff;
-
 /// Gives executors the rules of a configuration for a program whose instructions are at the addresses `code`.
 pub(super) fn set_rules(
     inventory: &mut ExecutorInventory<CheckedExecutor>,
@@ -57,9 +51,6 @@ pub(super) fn set_rules(
     for executor in &mut inventory.executors {
         executor.rules = Some(rules.clone());
     }
-    // Any executor serves: they are alike for this opcode.
-    let exit = VmOpcode::from_usize(EXIT);
-    inventory.instruction_lookup.insert(exit, 0);
 }
 
 /// Addresses of the instructions of a program.
@@ -68,36 +59,11 @@ pub(super) fn code(program: &Program<F>) -> Range<u32> {
     start..start.saturating_add(4 * program.len() as u32)
 }
 
-/// The program of an executable, without its memory, for an interpreter that says where a guest ends with an exit code
-/// other than 0. OpenVM's drops the state then.
-pub(crate) fn exits(exe: &VmExe<F>) -> VmExe<F> {
-    let mut program = exe.program.clone();
-    let terminate = SystemOpcode::TERMINATE.global_opcode();
-    let slots = program.instructions_and_debug_infos.iter_mut();
-    for (instruction, _) in slots.flatten() {
-        if instruction.opcode == terminate && instruction.c != F::ZERO {
-            instruction.opcode = VmOpcode::from_usize(EXIT);
-        }
-    }
-    VmExe {
-        program,
-        pc_start: exe.pc_start,
-        init_memory: Default::default(),
-        fn_bounds: Default::default(),
-    }
-}
-
 impl CheckedExecutor {
-    /// Check of an instruction at `pc`. When it meters, OpenVM 2.0.2 adds the start of the program to it once more.
+    /// Check of an instruction at `pc`.
     fn check(&self, pc: u32, instruction: &Instruction<F>) -> Option<(&Rules, Check)> {
         let rules = self.rules.as_deref()?;
-        let less = pc.wrapping_sub(rules.code.start);
-        let pcs = match [pc, less].map(|pc| rules.code.contains(&pc)) {
-            [true, true] => [pc, less],
-            [true, false] => [pc; 2],
-            [false, _] => [less; 2],
-        };
-        match rules.check(pcs, instruction) {
+        match rules.check(pc, instruction) {
             Check::Nothing => None,
             check => Some((rules, check)),
         }
@@ -125,9 +91,6 @@ impl InterpreterExecutor<F> for CheckedExecutor {
         instruction: &Instruction<F>,
         data: &mut [u8],
     ) -> Result<ExecuteFunc<F, Ctx>, StaticProgramError> {
-        if instruction.opcode.as_usize() == EXIT {
-            return Ok(handlers::exit(instruction, data));
-        }
         let Some((rules, check)) = self.check(pc, instruction) else {
             return self.inner.pre_compute(pc, instruction, data);
         };
@@ -149,9 +112,6 @@ impl InterpreterMeteredExecutor<F> for CheckedExecutor {
         instruction: &Instruction<F>,
         data: &mut [u8],
     ) -> Result<ExecuteFunc<F, Ctx>, StaticProgramError> {
-        if instruction.opcode.as_usize() == EXIT {
-            return Ok(handlers::exit(instruction, data));
-        }
         let Some((rules, check)) = self.check(pc, instruction) else {
             return self.inner.metered_pre_compute(air, pc, instruction, data);
         };

@@ -4,10 +4,13 @@ use std::ops::Range;
 
 use num_bigint::BigUint;
 use openvm_circuit::{
-    arch::instructions::{
-        instruction::Instruction,
-        riscv::{RV32_MEMORY_AS, RV32_REGISTER_AS},
-        LocalOpcode, SystemOpcode,
+    arch::{
+        instructions::{
+            instruction::Instruction,
+            riscv::{RV32_MEMORY_AS, RV32_REGISTER_AS},
+            LocalOpcode, SystemOpcode,
+        },
+        MemoryConfig,
     },
     system::memory::online::{GuestMemory, LinearMemory},
 };
@@ -120,18 +123,24 @@ pub(super) struct Rules {
     executor: usize,
 }
 
+/// Bytes of memory that loads and stores may access: a multiple of 4, at most `2^31`.
+pub(crate) fn memory_bytes(spaces: &MemoryConfig) -> u32 {
+    bytes_of(spaces, RV32_MEMORY_AS)
+}
+
+fn bytes_of(spaces: &MemoryConfig, space: u32) -> u32 {
+    let size = spaces.addr_spaces.get(space as usize);
+    let size = size.map_or(0, |space| space.size() as u64);
+    // Words are whole.
+    size.min(1 << spaces.pointer_max_bits).min(1 << 31) as u32 & !3
+}
+
 impl Rules {
     pub fn new(config: &SdkVmConfig, code: Range<u32>) -> Self {
         let spaces = &config.system.config.memory_config;
-        let bytes = |space: u32| {
-            let size = spaces.addr_spaces.get(space as usize);
-            let size = size.map_or(0, |space| space.size() as u64);
-            // Words are whole.
-            size.min(1 << spaces.pointer_max_bits).min(1 << 31) as u32 & !3
-        };
         let mut rules = Self {
-            memory: bytes(RV32_MEMORY_AS),
-            public_values: bytes(PUBLIC_VALUES),
+            memory: memory_bytes(spaces),
+            public_values: bytes_of(spaces, PUBLIC_VALUES),
             code,
             rules: vec![Rule::Executor],
             modular: vec![],
@@ -209,8 +218,8 @@ impl Rules {
         self.rule(self.int256[1])
     }
 
-    /// Check of an instruction, which is at one of the addresses `pcs`.
-    pub fn check(&self, pcs: [u32; 2], instruction: &Instruction<F>) -> Check {
+    /// Check of an instruction at `pc`.
+    pub fn check(&self, pc: u32, instruction: &Instruction<F>) -> Check {
         use Rv32LoadStoreOpcode::{LOADB, LOADBU, LOADH, LOADHU, LOADW, STOREB, STOREH, STOREW};
         let opcode = instruction.opcode;
         let is = |other: Rv32LoadStoreOpcode| opcode == other.global_opcode();
@@ -244,8 +253,7 @@ impl Rules {
         let less = BranchLessThanOpcode::BLT.global_opcode().as_usize();
         let branch = (equal..equal + 2).contains(&number) || (less..less + 4).contains(&number);
         let offset = signed(instruction.c);
-        let is_bad = |pc: u32| !self.is_code(pc.wrapping_add_signed(offset));
-        let is_bad = pcs.into_iter().any(is_bad);
+        let is_bad = !self.is_code(pc.wrapping_add_signed(offset));
         // A branch to the next instruction goes there in any case: after the last one, the program has run past its end.
         let is_bad_branch = is_bad && offset != 4;
         if opcode == jal && is_bad || branch && is_bad_branch {

@@ -1,0 +1,247 @@
+//! `Cut`: decides where segments end.
+
+use openvm_stark_backend::memory_metering::{ProvingMemoryConfig, ProvingMemoryCounts};
+
+use super::rows::Rows;
+
+/// Instructions between two checks of the limits, about.
+pub(crate) const CHECK_INSTRUCTIONS: u64 = 1024;
+
+/// Most rows that are added to a trace between two checks, but for traces of memory and of the outputs of deferred calls: those of as many steps, of
+/// as much weight by executors, and of one instruction of 1023 words of hints.
+const ROWS_OF_CHECK: u32 = 2 * CHECK_INSTRUCTIONS as u32 + 1024;
+
+/// Parts of the estimate that one trace has.
+#[derive(Clone, Copy, Debug)]
+pub struct AirShape {
+    /// Columns of all its traces.
+    pub width: usize,
+    pub interactions: usize,
+    /// The AIR reads the next row too.
+    pub needs_next_row: bool,
+    /// Intermediate values of the constraints, for each row.
+    pub constraint_values: usize,
+    /// Every segment has as many rows.
+    pub has_fixed_height: bool,
+}
+
+/// Limits of a segment, by OpenVM's estimate of the memory that its proof needs.
+#[derive(Clone, Debug)]
+pub struct SegmentLimits {
+    pub airs: Vec<AirShape>,
+    /// Most rows of a trace.
+    pub height: u32,
+    /// Most bytes of a proof.
+    pub memory: usize,
+    /// Most interactions of all rows.
+    pub interactions: u64,
+    pub config: ProvingMemoryConfig,
+}
+
+impl SegmentLimits {
+    /// True if a segment may have these heights. Traces are padded to powers of two.
+    fn allow(&self, heights: &[u32]) -> bool {
+        let mut counts = ProvingMemoryCounts::default();
+        let mut interactions = 0;
+        for (air, &height) in self.airs.iter().zip(heights) {
+            let rows = padded(height) as usize;
+            if !air.has_fixed_height && rows > self.height as usize {
+                return false;
+            }
+            let cells = rows * air.width;
+            match air.needs_next_row {
+                true => counts.main_cells_with_rot += cells,
+                false => counts.main_cells_without_rot += cells,
+            }
+            counts.interaction_cells += rows * air.interactions;
+            counts.constraint_eval_cells += rows * air.constraint_values;
+            if rows > 0 {
+                interactions += (rows as u64 + 1) * air.interactions as u64;
+            }
+        }
+        interactions <= self.interactions && self.config.estimate(counts).total <= self.memory
+    }
+}
+
+/// Decides where segments end: before a limit is passed, by the rows that were added to each trace between two checks, lately and at most.
+pub struct Cut {
+    limits: SegmentLimits,
+    /// Heights at this check and at the last one.
+    heights: Vec<u32>,
+    last: Vec<u32>,
+    /// Most rows that were added between two checks of the execution.
+    most: Vec<u32>,
+    /// Heights that are expected at the next check, and those up to which the estimate allowed them.
+    expected: Vec<u32>,
+    allowed: Vec<u32>,
+    /// Heights from which a trace might become too high before the next check.
+    high: Vec<u32>,
+}
+
+impl Cut {
+    pub fn new(limits: SegmentLimits) -> Self {
+        let zeros = vec![0; limits.airs.len()];
+        let high = limits.airs.iter().map(|air| match air.has_fixed_height {
+            true => u32::MAX,
+            false => limits.height.saturating_sub(ROWS_OF_CHECK),
+        });
+        Self {
+            high: high.collect(),
+            limits,
+            heights: zeros.clone(),
+            last: zeros.clone(),
+            most: zeros.clone(),
+            expected: zeros.clone(),
+            allowed: zeros,
+        }
+    }
+
+    /// True if the segment with these rows should end here: the next check may be too late.
+    pub fn is_due(&mut self, rows: &Rows) -> bool {
+        rows.write_heights(&mut self.heights);
+        let (mut is_allowed, mut is_high) = (true, false);
+        for (air, &height) in self.heights.iter().enumerate() {
+            let added = height - self.last[air];
+            self.most[air] = self.most[air].max(added);
+            self.expected[air] = match height {
+                0 => 0,
+                _ => height.saturating_add(self.most[air].max(2 * added)),
+            };
+            is_allowed &= self.expected[air] <= self.allowed[air];
+            is_high |= height > self.high[air];
+        }
+        self.last.copy_from_slice(&self.heights);
+        if is_high {
+            return true;
+        }
+        if is_allowed {
+            return false;
+        }
+        if !self.limits.allow(&self.expected) {
+            return true;
+        }
+        // Up to here the estimate is the same.
+        for (allowed, &expected) in self.allowed.iter_mut().zip(&self.expected) {
+            *allowed = padded(expected);
+        }
+        false
+    }
+
+    pub fn airs(&self) -> &[AirShape] {
+        &self.limits.airs
+    }
+
+    /// The heights at the last check.
+    pub fn heights(&self) -> &[u32] {
+        &self.heights
+    }
+
+    /// Begins a segment with these rows.
+    pub fn begin(&mut self, rows: &Rows) {
+        rows.write_heights(&mut self.last);
+        self.allowed.fill(0);
+    }
+}
+
+/// The height of a padded trace.
+fn padded(height: u32) -> u32 {
+    match height {
+        0 => 0,
+        height => height.next_power_of_two(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use openvm_circuit::arch::MemoryConfig;
+
+    use super::*;
+
+    /// The AIR of the tests: behind those of the system.
+    const AIR: usize = 4;
+
+    /// Limits of one trace by its height, and by the memory of so many rows of it.
+    fn cut(height: u32, rows: usize) -> (Rows, Cut) {
+        let shape = |width| AirShape {
+            width,
+            interactions: 1,
+            needs_next_row: false,
+            constraint_values: 0,
+            has_fixed_height: false,
+        };
+        let airs: Vec<AirShape> = (0..7)
+            .map(|air| shape(if air == AIR { 3000 } else { 1 }))
+            .collect();
+        let config = ProvingMemoryConfig {
+            base_field_size: 4,
+            extension_degree: 4,
+            digest_size: 32,
+            log_blowup: 1,
+            l_skip: 4,
+            log_stacked_height: 20,
+            k_whir: 4,
+            max_constraint_degree: 3,
+            cache_stacked_matrix: false,
+            cache_rs_code_matrix: true,
+            zerocheck_save_memory: true,
+        };
+        // With room for the rows of registers.
+        let (cells, interactions) = (3000 * rows + (1 << 14), rows + (1 << 14));
+        let memory = config.estimate(ProvingMemoryCounts::new(0, cells, interactions, 0));
+        let rows = Rows::new(vec![0; airs.len()], &MemoryConfig::default());
+        let mut cut = Cut::new(SegmentLimits {
+            airs,
+            height,
+            memory: memory.total,
+            interactions: 1 << 31,
+            config,
+        });
+        cut.begin(&rows);
+        (rows, cut)
+    }
+
+    /// Checks after so many more rows each.
+    fn due_at(
+        rows: &mut Rows,
+        cut: &mut Cut,
+        added: impl IntoIterator<Item = u32>,
+    ) -> Option<usize> {
+        added.into_iter().position(|added| {
+            rows.add(AIR, added);
+            cut.is_due(rows)
+        })
+    }
+
+    #[test]
+    fn a_segment_ends_before_its_padding_doubles() {
+        for step in [1, 7, 300, 900] {
+            let (mut rows, mut cut) = cut(1 << 22, 1 << 17);
+            let checks = due_at(&mut rows, &mut cut, std::iter::repeat_n(step, 1 << 18));
+            assert!(checks.is_some());
+            let height = cut.heights()[AIR];
+            assert!(height <= 1 << 17 && height + 3 * step > 1 << 17, "{height}");
+            // The next one begins with nothing.
+            rows.restart();
+            cut.begin(&rows);
+            assert!(!cut.is_due(&rows));
+        }
+    }
+
+    /// Rows that come in bursts end a segment before one that would pass the limit.
+    #[test]
+    fn a_burst_after_a_pause_does_not_pass_the_limit() {
+        let (mut rows, mut cut) = cut(1 << 22, 1 << 17);
+        let bursts = (0..1 << 12).map(|check| if check % 5 == 0 { 900 } else { 0 });
+        assert!(due_at(&mut rows, &mut cut, bursts).is_some());
+        assert!(cut.heights()[AIR] <= 1 << 17);
+    }
+
+    /// Few rows at a time, and then the most that one instruction adds.
+    #[test]
+    fn no_trace_becomes_too_high() {
+        let (mut rows, mut cut) = cut(1 << 15, 1 << 20);
+        let added = [1500; 19].into_iter().chain(std::iter::repeat_n(3, 2000));
+        assert!(due_at(&mut rows, &mut cut, added).is_some());
+        assert!(cut.heights()[AIR] + 1023 <= 1 << 15);
+    }
+}

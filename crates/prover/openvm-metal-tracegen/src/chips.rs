@@ -13,7 +13,11 @@ use openvm_circuit::{
     system::poseidon2::Poseidon2PeripheryChip,
 };
 use openvm_circuit_primitives::{
-    bitwise_op_lookup::SharedBitwiseOperationLookupChip, range_tuple::SharedRangeTupleCheckerChip,
+    bitwise_op_lookup::SharedBitwiseOperationLookupChip,
+    range_tuple::{
+        RangeTupleCheckerAir, RangeTupleCheckerBus, RangeTupleCheckerChip,
+        SharedRangeTupleCheckerChip,
+    },
     var_range::SharedVariableRangeCheckerChip,
 };
 use openvm_cpu_backend::CpuBackend;
@@ -71,6 +75,31 @@ impl Table {
             }
         }
     }
+
+    /// The number of rows if no chip of the host can count in the table.
+    pub(crate) fn uncounted_rows(&self) -> Option<usize> {
+        match self {
+            Self::Tuple(chip) if is_uncounted(chip) => Some(chip.count.len()),
+            _ => None,
+        }
+    }
+}
+
+/// A table of range tuples in which only the device counts. OpenVM's has an allocation for each row, two millions with 256-bit arithmetic; here all
+/// rows share one.
+pub fn uncounted_tuples(bus: RangeTupleCheckerBus<2>) -> RangeTupleCheckerChip<2> {
+    let rows = bus.sizes.iter().product::<u32>() as usize;
+    RangeTupleCheckerChip {
+        air: RangeTupleCheckerAir { bus },
+        count: vec![Arc::default(); rows],
+    }
+}
+
+fn is_uncounted(chip: &RangeTupleCheckerChip<2>) -> bool {
+    match chip.count.as_slice() {
+        [first, .., last] => Arc::ptr_eq(first, last),
+        _ => false,
+    }
 }
 
 /// Source of a trace that the device makes.
@@ -103,6 +132,8 @@ pub(crate) struct LookupSizes {
 pub struct DeviceChips {
     pub(crate) sizes: LookupSizes,
     chips: Vec<Option<DeviceChip>>,
+    /// A chip of the host counts in a table in which only the device may.
+    has_lost_counts: bool,
 }
 
 impl DeviceChips {
@@ -135,6 +166,7 @@ impl DeviceChips {
         let bitwise = uses().find_map(|u| u.bitwise.clone());
         let tuple = uses().find_map(|u| u.tuple.clone());
         let mut chips: Vec<Option<DeviceChip>> = Vec::with_capacity(found.len());
+        let mut has_lost_counts = false;
         for (chip, found) in inventory.chips().iter().zip(found) {
             let any = chip.as_any();
             let is_range = any
@@ -148,8 +180,10 @@ impl DeviceChips {
                 .filter(|chip| tuple.as_ref().is_some_and(|t| Arc::ptr_eq(chip, t)));
             let is_poseidon2 = any.is::<Arc<Poseidon2PeripheryChip<F>>>();
             // A chip with another table than the first one's stays on the host.
+            let counts = found.as_ref().and_then(|(_, uses)| uses.tuple.clone());
             let rows = found
                 .filter(|(_, uses)| same(&uses.bitwise, &bitwise) && same(&uses.tuple, &tuple));
+            has_lost_counts |= rows.is_none() && counts.is_some_and(|tuple| is_uncounted(&tuple));
             if let Some(periphery) = rows.as_ref().and_then(|(chip, _)| chip.periphery) {
                 if let Some(before) = chips.last_mut() {
                     *before = Some(DeviceChip::Periphery(periphery));
@@ -172,7 +206,13 @@ impl DeviceChips {
                 pointer_bits: memory.pointer_max_bits as u32,
             },
             chips,
+            has_lost_counts,
         })
+    }
+
+    /// True if a chip that stays on the host counts in a table of [`uncounted_tuples`], which loses its counts.
+    pub fn has_lost_counts(&self) -> bool {
+        self.has_lost_counts
     }
 
     /// The chip that was added as number `index`, if the device makes its trace.

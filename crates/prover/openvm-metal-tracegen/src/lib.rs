@@ -18,7 +18,7 @@ mod row_chip;
 pub mod rv32im;
 mod segment;
 
-pub use chips::{DeviceChip, DeviceChips, Table};
+pub use chips::{uncounted_tuples, DeviceChip, DeviceChips, Table};
 pub use poseidon2::Permutations;
 pub use row_chip::{RowChip, RowWords};
 pub use segment::{SegmentTraces, TraceError};

@@ -222,7 +222,10 @@ impl SegmentTraces {
     pub fn table(&mut self, table: &Table) -> Result<MetalMatrix<F>, TraceError> {
         let s = self.device.stream()?;
         let _stage = s.stage("traces");
-        let on_host = MetalBuffer::from_host(s, &table.take_counts())?;
+        let on_host = match table.uncounted_rows() {
+            Some(rows) => MetalBuffer::zeroed(s, rows)?,
+            None => MetalBuffer::from_host(s, &table.take_counts())?,
+        };
         let (height, columns, offset) = match table {
             Table::Range(_) => (self.params.bitwise as usize, 4, 0),
             Table::Bitwise(_) => (BITWISE_ROWS, 18, self.params.bitwise),

@@ -7,15 +7,15 @@ use openvm_circuit::{
     primitives::bitwise_op_lookup::SharedBitwiseOperationLookupChip,
 };
 use openvm_metal_tracegen::DeviceChips;
-use openvm_sdk_config::{SdkVmConfig, SdkVmCpuBuilder};
+use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::{EngineDeviceCtx, StarkEngine};
 
 use super::{
-    arena::TraceArena, field_expression::FieldExpressionRows, one_thread::OneThread,
-    TransportedChip, Uploader,
+    arena::TraceArena, field_expression::FieldExpressionRows, host_chips::host_chips,
+    one_thread::OneThread, TransportedChip, Uploader,
 };
 use crate::{
-    engine::{CpuEngine, SdkEngine},
+    engine::SdkEngine,
     prelude::SC,
     row_order::RowOrder,
     system::{Compressions, SparseSystem, TreeSlot},
@@ -93,21 +93,20 @@ impl<E: SdkEngine> VmBuilder<E> for MetalVmBuilder<E> {
         circuit: AirInventory<SC>,
         _device_ctx: &EngineDeviceCtx<E>,
     ) -> Result<VmChipComplex<SC, TraceArena, E::PB, SystemChips<E>>, ChipInventoryError> {
-        let cpu = VmBuilder::<CpuEngine>::create_chip_complex(
-            &SdkVmCpuBuilder,
-            config,
-            circuit.clone(),
-            &(),
-        )?;
+        let mut chips = host_chips(config, circuit.clone(), self.on_device)?;
+        if self.on_device {
+            let mut on_device = DeviceChips::new(&chips)?;
+            if on_device.has_lost_counts() {
+                chips = host_chips(config, circuit.clone(), false)?;
+                on_device = DeviceChips::new(&chips)?;
+            }
+            self.uploader.make_on_device(on_device);
+        }
         let compressions = Compressions::default();
-        let system = SparseSystem::from_inventory(&cpu.inventory, self.uploader.clone())?
+        let system = SparseSystem::from_inventory(&chips, self.uploader.clone())?
             .with_trees_from(self.trees.clone())
             .with_compressions_to(compressions.clone());
-        if self.on_device {
-            self.uploader
-                .make_on_device(DeviceChips::new(&cpu.inventory)?);
-        }
-        let chips = Rc::new(cpu.inventory);
+        let chips = Rc::new(chips);
 
         let one_thread = OneThread::default();
         let pointer_max_bits = config.system.config.memory_config.pointer_max_bits;

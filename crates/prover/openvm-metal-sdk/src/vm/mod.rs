@@ -6,6 +6,7 @@ mod checked;
 mod chip;
 mod field_expression;
 mod guest_config;
+mod host_chips;
 mod one_thread;
 mod poseidon2;
 mod segment_arenas;

@@ -87,7 +87,7 @@ impl Recording {
         symbols: &Symbols,
     ) -> Result<Self, SdkError> {
         let metering = sdk.metering(exe, input.clone(), options)?;
-        // What the guest prints was printed.
+        // The first execution printed the guest's output.
         Metering::executing(&(), || record(metering, exe, input, options, symbols))
     }
 

@@ -15,7 +15,7 @@
 //! * [`HugePages`]: the allocator that a program should take which proves long executions.
 //! * [`guest`]: guests' packages, made and built on a stable toolchain.
 //! * [`parameters`]: small parameters without security, to try things out.
-//! * [`Metering`]: the state of a metered execution, for interpreters of others, as the profiler's.
+//! * [`Metering`]: the parts of a metered execution, for other interpreters, as the profiler's.
 //! * [`AppProver::check_constraints`]: every constraint on every row, without a proof.
 //! * [`SdkError`]: what goes wrong, in the user's terms, with what to do.
 //!

@@ -18,7 +18,7 @@ use crate::{
 pub const DEFAULT_MAX_INSTRUCTIONS: u64 = 1 << 36;
 
 /// Share of cores that record and trace segments beside CPU devices, a machine on each, unless their number is given: recording takes one
-/// core, and so do most traces. The rest proves, aggregates and fills wide traces. Beside GPUs a machine for each core does not take from the proofs.
+/// core, and so do most traces. The rest proves, aggregates and fills wide traces. Proofs on GPUs leave the cores free, so each core gets a machine.
 const MACHINES_OF_CORES: (usize, usize) = (5, 8);
 
 /// Most machines for each device, unless their number is given: more of them wait for each other's uploads.

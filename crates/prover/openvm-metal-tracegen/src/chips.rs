@@ -76,29 +76,24 @@ impl Table {
         }
     }
 
-    /// The number of rows if no chip of the host can count in the table.
-    pub(crate) fn uncounted_rows(&self) -> Option<usize> {
-        match self {
-            Self::Tuple(chip) if is_uncounted(chip) => Some(chip.count.len()),
-            _ => None,
-        }
+    /// The number of rows of a table of [`uncounted_tuples`], and whether a chip of the host counted in it nevertheless.
+    pub(crate) fn uncounted_rows(&self) -> Option<(usize, bool)> {
+        let Self::Tuple(chip) = self else { return None };
+        let [first, .., last] = chip.count.as_slice() else {
+            return None;
+        };
+        let is_counted = || first.swap(0, Ordering::Relaxed) != 0;
+        Arc::ptr_eq(first, last).then(|| (chip.count.len(), is_counted()))
     }
 }
 
-/// A table of range tuples in which only the device counts. OpenVM's has an allocation for each row, two millions with 256-bit arithmetic; here all
-/// rows share one.
+/// A table of range tuples in which only the device counts: all rows share one counter. OpenVM's table has an allocation for each row, two millions
+/// with 256-bit arithmetic.
 pub fn uncounted_tuples(bus: RangeTupleCheckerBus<2>) -> RangeTupleCheckerChip<2> {
     let rows = bus.sizes.iter().product::<u32>() as usize;
     RangeTupleCheckerChip {
         air: RangeTupleCheckerAir { bus },
         count: vec![Arc::default(); rows],
-    }
-}
-
-fn is_uncounted(chip: &RangeTupleCheckerChip<2>) -> bool {
-    match chip.count.as_slice() {
-        [first, .., last] => Arc::ptr_eq(first, last),
-        _ => false,
     }
 }
 
@@ -132,8 +127,6 @@ pub(crate) struct LookupSizes {
 pub struct DeviceChips {
     pub(crate) sizes: LookupSizes,
     chips: Vec<Option<DeviceChip>>,
-    /// A chip of the host counts in a table in which only the device may.
-    has_lost_counts: bool,
 }
 
 impl DeviceChips {
@@ -166,7 +159,6 @@ impl DeviceChips {
         let bitwise = uses().find_map(|u| u.bitwise.clone());
         let tuple = uses().find_map(|u| u.tuple.clone());
         let mut chips: Vec<Option<DeviceChip>> = Vec::with_capacity(found.len());
-        let mut has_lost_counts = false;
         for (chip, found) in inventory.chips().iter().zip(found) {
             let any = chip.as_any();
             let is_range = any
@@ -180,10 +172,8 @@ impl DeviceChips {
                 .filter(|chip| tuple.as_ref().is_some_and(|t| Arc::ptr_eq(chip, t)));
             let is_poseidon2 = any.is::<Arc<Poseidon2PeripheryChip<F>>>();
             // A chip with another table than the first one's stays on the host.
-            let counts = found.as_ref().and_then(|(_, uses)| uses.tuple.clone());
             let rows = found
                 .filter(|(_, uses)| same(&uses.bitwise, &bitwise) && same(&uses.tuple, &tuple));
-            has_lost_counts |= rows.is_none() && counts.is_some_and(|tuple| is_uncounted(&tuple));
             if let Some(periphery) = rows.as_ref().and_then(|(chip, _)| chip.periphery) {
                 if let Some(before) = chips.last_mut() {
                     *before = Some(DeviceChip::Periphery(periphery));
@@ -206,13 +196,7 @@ impl DeviceChips {
                 pointer_bits: memory.pointer_max_bits as u32,
             },
             chips,
-            has_lost_counts,
         })
-    }
-
-    /// True if a chip that stays on the host counts in a table of [`uncounted_tuples`], which loses its counts.
-    pub fn has_lost_counts(&self) -> bool {
-        self.has_lost_counts
     }
 
     /// The chip that was added as number `index`, if the device makes its trace.

@@ -38,6 +38,9 @@ pub enum TraceError {
         /// log2 of the most rows.
         most: u32,
     },
+    /// A chip of the host counted in a table in which only the device counts.
+    #[error("a chip without a kernel looks up range tuples, whose counts the device alone has: make the traces on the host")]
+    HostCounts,
     /// The device refused or failed.
     #[error(transparent)]
     Device(#[from] MetalProverError),
@@ -223,7 +226,8 @@ impl SegmentTraces {
         let s = self.device.stream()?;
         let _stage = s.stage("traces");
         let on_host = match table.uncounted_rows() {
-            Some(rows) => MetalBuffer::zeroed(s, rows)?,
+            Some((_, true)) => return Err(TraceError::HostCounts),
+            Some((rows, false)) => MetalBuffer::zeroed(s, rows)?,
             None => MetalBuffer::from_host(s, &table.take_counts())?,
         };
         let (height, columns, offset) = match table {

@@ -85,7 +85,7 @@ impl ProofReport {
                 continue;
             }
             rows.add_row([name.to_owned(), unit.time(time), String::new()]);
-            // Only what is made again, or by several machines, is executed up to segments.
+            // Zero unless segments are reached by a second execution.
             let is_shown = |(name, time): &&Work| *name != "to segments" || !time.is_zero();
             for (name, time) in work.iter().filter(is_shown) {
                 rows.add_row([format!("  {name}"), String::new(), unit.time(*time)]);

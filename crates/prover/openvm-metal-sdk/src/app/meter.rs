@@ -53,7 +53,8 @@ pub(crate) fn virtual_machine<E: SdkEngine>(
     let engine = key.another_engine()?;
     let builder = MetalVmBuilder::new(&engine)
         .with_row_order(key.order)
-        .with_traces_on_device(key.traces_on_device);
+        .with_traces_on_device(key.traces_on_device)
+        .with_compact_records();
     let vm = guard(Stage::BuildMachine, || {
         VirtualMachine::new(
             engine,

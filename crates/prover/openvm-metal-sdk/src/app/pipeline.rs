@@ -52,7 +52,7 @@ const VERIFIERS: usize = 4;
 /// Most snapshots that are made and that no tracer has taken: one that the next tracer takes, and one while it does.
 const READY_SNAPSHOTS: usize = 2;
 
-/// Most changes that were copied and wait for those before them to be hashed. Each has a copy of the input that is left.
+/// Page copies that may wait for hashing; each holds the remaining input.
 const WAITING_CHANGES: usize = 1;
 
 /// What the thread that executes gives to the one that makes snapshots.

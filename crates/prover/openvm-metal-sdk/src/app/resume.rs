@@ -33,7 +33,7 @@ pub(crate) type Id = [u8; 32];
 const JOB: &str = "job.txt";
 
 /// The first line of `job.txt`; behind it stand the job's identity and the bytes by which segments are cut.
-const FORMAT: &str = "openvm-metal segment proofs 2";
+const FORMAT: &str = "openvm-metal segment proofs 3";
 
 /// Most bytes of `job.txt`, which has about 120.
 const JOB_BYTES: u64 = 4096;

@@ -23,7 +23,7 @@ use crate::{
     system::{MemoryPages, MemoryTree},
 };
 
-/// Shares of rayon's threads that hash beside a pipeline.
+/// The hashing pool beside a pipeline has this share of rayon's threads.
 const THREADS: usize = 4;
 
 /// State of an execution before a segment. A clone shares the memory.
@@ -111,9 +111,7 @@ impl Follow {
     }
 }
 
-/// A program that runs without records, and the tree of its memory.
-///
-/// It is at the same place for all segment tracers: the changes of a segment are found and hashed once. After an error it has to
+/// A program that runs without records, and the tree of its memory, for segments that are reached by a second execution. After an error it has to
 /// [`restart`](Self::restart).
 pub(crate) struct Snapshotter<'a> {
     system: &'a SystemConfig,

@@ -1,7 +1,7 @@
 //! Execution of a program: steps of RV32IM by loops of our own, other instructions by OpenVM's executors.
 //!
-//! One loop, [`Execution`], counts rows: those of a block of steps at once, and OpenVM's executors, behind their checks, report their own to [`Rows`].
-//! The other one, [`Recorder`], records a segment. Values, heights, errors and records are those of OpenVM's interpreters; tests compare them.
+//! [`Execution`] counts rows: those of a block of steps at once; OpenVM's executors, behind their checks, report theirs to [`Rows`]. [`Recorder`]
+//! records a segment. Values, heights, errors and records equal those of OpenVM's interpreters; tests compare them.
 
 mod arithmetic;
 mod limits;
@@ -18,10 +18,13 @@ use openvm_circuit::{
 };
 use openvm_sdk::StdIn;
 
-pub use self::limits::{AirShape, Cut, SegmentLimits};
 pub use self::rows::Rows;
 use self::run::{run, State, Stop, MOST_STEPS};
-pub(crate) use self::{limits::CHECK_INSTRUCTIONS, program::DecodedProgram, record::Recorder};
+pub(crate) use self::{
+    limits::{AirShape, Cut, SegmentLimits, CHECK_INSTRUCTIONS},
+    program::DecodedProgram,
+    record::Recorder,
+};
 use crate::{prelude::F, vm::memory_bytes};
 
 /// A program that is being executed.

@@ -17,7 +17,7 @@ pub(super) const LANES: usize = 16;
 /// Most steps of a block: its rows fit a byte.
 const BLOCK_STEPS: usize = 120;
 
-/// The steps from one place up to the next one behind which another step may follow.
+/// Steps up to the next step that may jump.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Block {
     /// Rows for each lane.

@@ -90,7 +90,7 @@ impl MemoryRows {
         self.touch(registers);
     }
 
-    /// Adds the rows of the touched pages: both states of every leaf in them and of every node above, as if pages shared none.
+    /// Adds the rows of the touched pages: both states of every leaf in them and of every node above, ancestors that pages share count once for each page.
     fn add_to(&self, heights: &mut [u32]) {
         let pages = self.touched.len() as u32;
         let (leaves, parents) = (2 * (pages << PAGE_BITS), 2 * pages * self.parents);
@@ -102,7 +102,7 @@ impl MemoryRows {
 
 impl Rows {
     /// Counters of traces that have `first` rows at the start of each segment.
-    pub fn new(first: Vec<u32>, config: &MemoryConfig) -> Self {
+    pub(crate) fn new(first: Vec<u32>, config: &MemoryConfig) -> Self {
         let mut rows = Self {
             heights: first.clone(),
             memory: MemoryRows::new(config, first.len()),
@@ -114,7 +114,7 @@ impl Rows {
     }
 
     /// Counters of one trace, to which executors report all rows: nobody reads them.
-    pub fn uncounted(config: &MemoryConfig) -> Self {
+    pub(crate) fn uncounted(config: &MemoryConfig) -> Self {
         Self::new(vec![0], config)
     }
 
@@ -132,7 +132,7 @@ impl Rows {
     }
 
     /// Writes the heights to `heights`, which has one for each AIR.
-    pub fn write_heights(&self, heights: &mut [u32]) {
+    pub(crate) fn write_heights(&self, heights: &mut [u32]) {
         heights.copy_from_slice(&self.heights);
         self.memory.add_to(heights);
     }
@@ -143,7 +143,7 @@ impl Rows {
     }
 
     /// Cells of the pages that the segment touched, each once, by address space.
-    pub fn touched(&self) -> impl Iterator<Item = (u32, Range<u32>)> + '_ {
+    pub(crate) fn touched(&self) -> impl Iterator<Item = (u32, Range<u32>)> + '_ {
         let height = self.memory.address_height;
         self.memory.touched.iter().map(move |&page| {
             let leaf = u64::from(page) << PAGE_BITS;

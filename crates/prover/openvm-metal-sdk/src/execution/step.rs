@@ -315,3 +315,19 @@ fn register(address: u32) -> Option<u8> {
     let number = address / REGISTER_BYTES;
     (address.is_multiple_of(REGISTER_BYTES) && number < 32).then_some(number as u8)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Other operands are left to OpenVM's executors: there they are bytes of any place among the registers.
+    #[test]
+    fn registers_are_those_that_a_step_names() {
+        for address in 0..1 << 10 {
+            let is_register = address % 4 == 0 && address < 128;
+            let expected = is_register.then_some((address / 4) as u8);
+            assert_eq!(register(address), expected, "{address}");
+        }
+        assert_eq!(register(u32::MAX), None);
+    }
+}

@@ -34,6 +34,7 @@ pub struct MetalVmBuilder<E: SdkEngine> {
     trees: TreeSlot,
     order: RowOrder,
     on_device: bool,
+    compact_records: bool,
 }
 
 impl<E: SdkEngine> MetalVmBuilder<E> {
@@ -44,7 +45,14 @@ impl<E: SdkEngine> MetalVmBuilder<E> {
             trees: TreeSlot::default(),
             order: RowOrder::default(),
             on_device: E::makes_traces(engine.device()),
+            compact_records: false,
         }
+    }
+
+    /// Every segment is recorded in the arenas of [`segment_arenas`](super::segment_arenas): the device makes all traces that it can.
+    pub(crate) fn with_compact_records(mut self) -> Self {
+        self.compact_records = true;
+        self
     }
 
     /// Other order of rows.
@@ -78,6 +86,7 @@ impl<E: SdkEngine> Clone for MetalVmBuilder<E> {
             trees: self.trees.clone(),
             order: self.order,
             on_device: self.on_device,
+            compact_records: self.compact_records,
         }
     }
 }
@@ -93,14 +102,10 @@ impl<E: SdkEngine> VmBuilder<E> for MetalVmBuilder<E> {
         circuit: AirInventory<SC>,
         _device_ctx: &EngineDeviceCtx<E>,
     ) -> Result<VmChipComplex<SC, TraceArena, E::PB, SystemChips<E>>, ChipInventoryError> {
-        let mut chips = host_chips(config, circuit.clone(), self.on_device)?;
+        let only_device_counts = self.on_device && self.compact_records;
+        let chips = host_chips(config, circuit.clone(), only_device_counts)?;
         if self.on_device {
-            let mut on_device = DeviceChips::new(&chips)?;
-            if on_device.has_lost_counts() {
-                chips = host_chips(config, circuit.clone(), false)?;
-                on_device = DeviceChips::new(&chips)?;
-            }
-            self.uploader.make_on_device(on_device);
+            self.uploader.make_on_device(DeviceChips::new(&chips)?);
         }
         let compressions = Compressions::default();
         let system = SparseSystem::from_inventory(&chips, self.uploader.clone())?

@@ -21,8 +21,8 @@ use openvm_sha2_circuit::Sha2CpuProverExt;
 use super::chip::CpuChips;
 use crate::{engine::CpuEngine, prelude::SC};
 
-/// The chips that OpenVM's `SdkVmCpuBuilder` makes, in its order. With `only_device_counts`, the device alone can count in the first table of range
-/// tuples: OpenVM's takes tenths of a second to make.
+/// The chips that OpenVM's `SdkVmCpuBuilder` makes, in its order. With `only_device_counts` the first table of range tuples is for chips of the device
+/// alone: OpenVM's table has an allocation for each row.
 pub(super) fn host_chips(
     config: &SdkVmConfig,
     circuit: AirInventory<SC>,

@@ -24,7 +24,7 @@ use crate::{
     prelude::F,
 };
 
-/// Bytes of a header. With it the data of OpenVM's most frequent instructions still fit 64 bytes.
+/// Bytes of a header.
 pub(super) const HEADER: usize = 24;
 
 type State<Ctx> = VmExecState<F, GuestMemory, Ctx>;
@@ -59,7 +59,7 @@ struct Target<Ctx> {
 #[repr(C)]
 struct Operands<Ctx> {
     inner: ExecuteFunc<F, Ctx>,
-    /// Rules of the executor, which outlives the program's instance.
+    /// Rules of the executor, which outlives the decoded program.
     rules: *const Rules,
     rule: u16,
     registers: [u8; 3],
@@ -69,7 +69,7 @@ struct Operands<Ctx> {
 #[repr(C)]
 struct Branch256<Ctx> {
     inner: ExecuteFunc<F, Ctx>,
-    /// Rules of the executor, which outlives the program's instance.
+    /// Rules of the executor, which outlives the decoded program.
     rules: *const Rules,
     offset: i32,
     registers: [u8; 3],
@@ -323,7 +323,7 @@ unsafe fn jump<Ctx: ExecutionCtxTrait>(data: *const u8, state: &mut State<Ctx>) 
 unsafe fn branch256<Ctx: ExecutionCtxTrait>(data: *const u8, state: &mut State<Ctx>) {
     // SAFETY: the caller's: `handler` put this kind of header there.
     let header: &Branch256<Ctx> = unsafe { header(data) };
-    // SAFETY: the executor has the rules in an `Arc`, and OpenVM's instance of a program borrows its executors.
+    // SAFETY: the executor has the rules in an `Arc`, and a decoded program borrows its executors.
     let rules = unsafe { &*header.rules };
     if let Err(fault) = rules.operands(rules.branch256(), header.registers, &state.memory) {
         return fail(state, fault);
@@ -347,7 +347,7 @@ unsafe fn branch256<Ctx: ExecutionCtxTrait>(data: *const u8, state: &mut State<C
 unsafe fn operands<Ctx: ExecutionCtxTrait>(data: *const u8, state: &mut State<Ctx>) {
     // SAFETY: the caller's: `handler` put this kind of header there.
     let header: &Operands<Ctx> = unsafe { header(data) };
-    // SAFETY: the executor has the rules in an `Arc`, and OpenVM's instance of a program borrows its executors.
+    // SAFETY: the executor has the rules in an `Arc`, and a decoded program borrows its executors.
     let rules = unsafe { &*header.rules };
     let rule = rules.rule(header.rule.into());
     if let Err(fault) = rules.operands(rule, header.registers, &state.memory) {

@@ -195,7 +195,7 @@ impl ExecutionCtxTrait for Rows {
         }
     }
 
-    /// Not asked: [`Execution`](super::Execution) counts instructions.
+    /// Never: the loop counts instructions.
     fn should_suspend<F>(_: &mut VmExecState<F, GuestMemory, Self>) -> bool {
         false
     }

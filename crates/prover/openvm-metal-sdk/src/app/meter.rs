@@ -70,7 +70,7 @@ pub(crate) fn virtual_machine<E: SdkEngine>(
     Ok((vm, builder))
 }
 
-/// What metering needs of a virtual machine.
+/// Parts of a virtual machine that metering needs.
 pub(crate) struct MeterParts {
     pub rows: Rows,
     pub cut: Cut,
@@ -81,7 +81,7 @@ pub(crate) struct MeterParts {
 /// The parts with which the metered execution of a program begins.
 ///
 /// # Errors
-/// If no machine can be built.
+/// [`SdkError::Machine`].
 pub(crate) fn meter_parts<E: SdkEngine>(
     key: &AppKey<E>,
     exe: &VmExe<F>,

@@ -55,7 +55,7 @@ const READY_SNAPSHOTS: usize = 2;
 /// Page copies that may wait for hashing; each holds the remaining input.
 const WAITING_CHANGES: usize = 1;
 
-/// What the thread that executes gives to the one that makes snapshots.
+/// Message from the thread that executes to the one that makes snapshots.
 enum Followed {
     /// Changes up to the beginning of the next segment.
     Segment(Changes),
@@ -234,7 +234,7 @@ impl<E: SdkEngine> Follower for Handed<'_, '_, E> {
 /// Results of the metering thread.
 struct Metered {
     run: MeteredRun,
-    /// Without the time for which it waited.
+    /// Time of the execution, without waits for snapshots.
     time: Duration,
 }
 

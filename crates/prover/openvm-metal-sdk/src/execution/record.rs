@@ -21,7 +21,7 @@ use openvm_stark_backend::p3_field::PrimeField32;
 use super::{
     arithmetic::{div, divu, mulh, mulhsu, mulhu, rem, remu},
     records::{Chip, RecordWriter},
-    step::{Op, Step},
+    step::{place_of, Op, Step},
 };
 use crate::{
     prelude::F,
@@ -99,7 +99,7 @@ impl Recorder {
     /// Instructions that cannot be executed.
     ///
     /// # Panics
-    /// If a chip has more records than its arena has room for.
+    /// More records of a chip than its arena has room for.
     pub fn record(
         &mut self,
         executors: &ExecutorInventory<CheckedExecutor>,
@@ -168,14 +168,7 @@ impl Recorder {
         let size = memory_bytes(&executors.config().memory_config);
         let base = self.base;
         let places = self.steps.len() - 1;
-        let place_of = |pc: u32| {
-            let offset = pc.wrapping_sub(base);
-            let place = offset as usize / 4;
-            match offset.is_multiple_of(4) && place <= places {
-                true => Ok(place),
-                false => Err(ExecutionError::Unreachable(pc)),
-            }
-        };
+        let place_of = |pc: u32| place_of(pc, base, places);
         let mut place = place_of(state.pc())?;
         let mut writers = self.writers(&mut state.ctx.arenas);
         let mut left = state.ctx.instret_left;

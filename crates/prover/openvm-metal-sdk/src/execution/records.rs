@@ -78,7 +78,7 @@ impl RecordWriter {
         };
         let free = arena.free();
         let room = free.len() / stride;
-        assert!(core + 4 * chip.core_words <= stride);
+        assert!(4 * chip.adapter_words <= core && core + 4 * chip.core_words <= stride);
         assert!(free.as_ptr().addr().is_multiple_of(4) && stride.is_multiple_of(4));
         Self {
             next: free.as_mut_ptr(),
@@ -98,13 +98,13 @@ impl RecordWriter {
     /// Writes a record: the words of the adapter and of the core.
     ///
     /// # Panics
-    /// If there is no room, or the numbers of words are not the chip's.
+    /// No room, or numbers of words that are not the chip's.
     #[inline(always)]
     pub fn write<const A: usize, const C: usize>(&mut self, adapter: [u32; A], core: [u32; C]) {
         assert!(self.room > 0, "a record for each row of the trace");
-        debug_assert_eq!(self.words, [A, C]);
-        // SAFETY: there is room for a record of `stride` bytes at `next`, in an arena that is borrowed until `end`. `new` checked that the core's
-        // words lie in them and that all are aligned; the adapter's lie in front of the core's, as `words` says in tests.
+        assert!(self.words == [A, C], "words of another chip");
+        // SAFETY: there is room for a record of `stride` bytes at `next`, in an arena that is borrowed until `end`. The numbers of words are the
+        // chip's, so the adapter's words end where the core's begin, or before, and these end in the record; all are aligned, as `new` checked.
         unsafe {
             self.next.cast::<[u32; A]>().write(adapter);
             self.next.add(self.core).cast::<[u32; C]>().write(core);

@@ -23,9 +23,9 @@ pub(super) const PAGE_CELLS: u32 = (CHUNK as u32) << PAGE_BITS;
 ///
 /// OpenVM's executors report rows and accesses to it.
 pub struct Rows {
-    /// By AIR, without the rows of memory.
+    /// Heights by AIR, without the rows of memory.
     heights: Vec<u32>,
-    /// By AIR, at the start of a segment.
+    /// Heights by AIR at the start of a segment.
     first: Vec<u32>,
     memory: MemoryRows,
     /// Weight of what OpenVM's executors reported since it was taken, see [`take_weight`](Self::take_weight).
@@ -195,7 +195,7 @@ impl ExecutionCtxTrait for Rows {
         }
     }
 
-    /// Never: the loop counts instructions.
+    /// False always: the loop counts instructions.
     fn should_suspend<F>(_: &mut VmExecState<F, GuestMemory, Self>) -> bool {
         false
     }

@@ -9,7 +9,7 @@ use super::{
     arithmetic::{div, divu, mulh, mulhsu, mulhu, rem, remu},
     program::{DecodedProgram, LANES},
     rows::{Rows, PAGE_CELLS},
-    step::Op,
+    step::{place_of, Op},
 };
 use crate::prelude::F;
 
@@ -95,12 +95,13 @@ pub(super) fn run<const SINGLE: bool>(
     let (mut executed, mut left) = (0, bound);
     let places = program.places();
     let base = program.exe.program.pc_base;
-    let start = state.pc().wrapping_sub(base);
-    let mut place = start as usize / 4;
-    if !start.is_multiple_of(4) || place > places {
-        state.exit_code = Err(ExecutionError::Unreachable(state.pc()));
-        return (0, Stop::Failed);
-    }
+    let mut place = match place_of(state.pc(), base, places) {
+        Ok(place) => place,
+        Err(error) => {
+            state.exit_code = Err(error);
+            return (0, Stop::Failed);
+        }
+    };
     let mut memory = Memory::of(state, size);
     let mut by = By::Loop;
     let steps = program.steps.as_slice();
@@ -294,12 +295,13 @@ pub(super) fn run<const SINGLE: bool>(
             break Stop::Failed;
         }
         left = left.saturating_sub(state.ctx.take_weight());
-        let offset = state.pc().wrapping_sub(base);
-        place = offset as usize / 4;
-        if !offset.is_multiple_of(4) || place > places {
-            state.exit_code = Err(ExecutionError::Unreachable(state.pc()));
-            break Stop::Failed;
-        }
+        place = match place_of(state.pc(), base, places) {
+            Ok(place) => place,
+            Err(error) => {
+                state.exit_code = Err(error);
+                break Stop::Failed;
+            }
+        };
         memory = Memory::of(state, size);
     };
     if stop == Stop::Bound {

@@ -1,9 +1,12 @@
 //! `Step`: an instruction of RV32IM with its operands decoded.
 
-use openvm_circuit::arch::instructions::{
-    instruction::Instruction,
-    riscv::{RV32_IMM_AS, RV32_MEMORY_AS, RV32_REGISTER_AS},
-    LocalOpcode, SystemOpcode,
+use openvm_circuit::arch::{
+    instructions::{
+        instruction::Instruction,
+        riscv::{RV32_IMM_AS, RV32_MEMORY_AS, RV32_REGISTER_AS},
+        LocalOpcode, SystemOpcode,
+    },
+    ExecutionError,
 };
 use openvm_rv32im_transpiler::{
     BaseAluOpcode, BranchEqualOpcode, BranchLessThanOpcode, DivRemOpcode, LessThanOpcode,
@@ -162,6 +165,18 @@ impl Step {
             u32::try_from(number).ok()
         };
         let of_class = |class: usize, kinds: u32| at(class as u32).filter(|&kind| kind < kinds);
+        let with_two = |op: Op, immediate: u32| {
+            Some(Self {
+                a: register(a)?,
+                b: register(b)?,
+                ..Self::of(op, immediate)
+            })
+        };
+        let with_three = |op: Op| {
+            let c = register(c)?;
+            with_two(op, 0).map(|step| Self { c, ..step })
+        };
+        let sign_extended = || c.wrapping_add(g.wrapping_mul(0xffff_0000));
         let (registers, immediates) = (e == RV32_REGISTER_AS, e == RV32_IMM_AS);
 
         // Instructions with two operands, the second of which is a register or an immediate.
@@ -185,21 +200,9 @@ impl Step {
                 return None;
             }
             return match (registers, immediates, op_immediate) {
-                (true, _, _) => Some(Self {
-                    op,
-                    a: register(a)?,
-                    b: register(b)?,
-                    c: register(c)?,
-                    immediate: 0,
-                }),
-                (_, true, Some(op)) if c < 1 << 24 => Some(Self {
-                    op,
-                    a: register(a)?,
-                    b: register(b)?,
-                    c: 0,
-                    // The highest byte is that below it, as in `imm_to_bytes` of OpenVM.
-                    immediate: c | (c >> 16) << 24,
-                }),
+                (true, _, _) => with_three(op),
+                // The highest byte is that below it, as in `imm_to_bytes` of OpenVM.
+                (_, true, Some(op)) if c < 1 << 24 => with_two(op, c | (c >> 16) << 24),
                 _ => None,
             };
         }
@@ -216,13 +219,7 @@ impl Step {
                 of_class(DivRemOpcode::CLASS_OFFSET, 4).map(|kind| ops[kind as usize])
             });
         if let Some(op) = two_registers {
-            return (d == RV32_REGISTER_AS).then_some(Self {
-                op,
-                a: register(a)?,
-                b: register(b)?,
-                c: register(c)?,
-                immediate: 0,
-            });
+            return with_three(op).filter(|_| d == RV32_REGISTER_AS);
         }
 
         use Rv32LoadStoreOpcode::{LOADB, LOADBU, LOADH, LOADHU, LOADW, STOREB, STOREH, STOREW};
@@ -241,13 +238,8 @@ impl Step {
             }
             // A load without a result changes nothing but what it touches: rare.
             let is_plain = d == RV32_REGISTER_AS && e == RV32_MEMORY_AS && f == 1;
-            return (is_plain && c < 1 << 16 && g < 2).then_some(Self {
-                op,
-                a: register(a)?,
-                b: register(b)?,
-                c: 0,
-                immediate: c.wrapping_add(g.wrapping_mul(0xffff_0000)),
-            });
+            let is_plain = is_plain && c < 1 << 16 && g < 2;
+            return with_two(op, sign_extended()).filter(|_| is_plain);
         }
 
         let pc = base.wrapping_add(4 * index as u32);
@@ -267,22 +259,13 @@ impl Step {
                 of_class(BranchLessThanOpcode::CLASS_OFFSET, 4).map(|kind| ops[kind as usize])
             });
         if let Some(op) = branch {
-            return (d == RV32_REGISTER_AS).then_some(Self {
-                op,
-                a: register(a)?,
-                b: register(b)?,
-                c: 0,
-                immediate: target(c)?,
-            });
+            return with_two(op, target(c)?).filter(|_| d == RV32_REGISTER_AS);
         }
         if opcode == Rv32JalLuiOpcode::JAL.global_opcode() {
             let op = if f == 0 { Op::Jump } else { Op::Jal };
             return Some(Self {
-                op,
                 a: if f == 0 { 0 } else { register(a)? },
-                b: 0,
-                c: 0,
-                immediate: target(c)?,
+                ..Self::of(op, target(c)?)
             });
         }
         if opcode == Rv32JalLuiOpcode::LUI.global_opcode() {
@@ -298,15 +281,28 @@ impl Step {
             });
         }
         if opcode == Rv32JalrOpcode::JALR.global_opcode() {
+            let op = if f == 0 { Op::JumpRegister } else { Op::Jalr };
             return (d == RV32_REGISTER_AS && c < 1 << 16 && g < 2).then_some(Self {
-                op: if f == 0 { Op::JumpRegister } else { Op::Jalr },
                 a: if f == 0 { 0 } else { register(a)? },
                 b: register(b)?,
-                c: 0,
-                immediate: c.wrapping_add(g.wrapping_mul(0xffff_0000)),
+                ..Self::of(op, sign_extended())
             });
         }
         None
+    }
+}
+
+/// The place of the instruction at `pc` in a program whose first instruction is at `base` and which has `places` places; the place behind the last one
+/// is taken as well.
+///
+/// # Errors
+/// [`ExecutionError::Unreachable`].
+pub(super) fn place_of(pc: u32, base: u32, places: usize) -> Result<usize, ExecutionError> {
+    let offset = pc.wrapping_sub(base);
+    let place = offset as usize / 4;
+    match offset.is_multiple_of(4) && place <= places {
+        true => Ok(place),
+        false => Err(ExecutionError::Unreachable(pc)),
     }
 }
 

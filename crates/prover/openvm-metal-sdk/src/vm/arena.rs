@@ -31,12 +31,11 @@ impl TraceArena {
     }
 }
 
-/// For records that are written without OpenVM's structures.
 impl TraceArena {
     /// Bytes from one record of a chip to the next.
     ///
     /// # Panics
-    /// If the arena is that of another chip, or records differ in size.
+    /// An arena of another chip, or records that differ in size.
     pub(crate) fn stride(&self, chip: &RowChip) -> usize {
         assert!(chip.row_words.is_none());
         match self {

@@ -12,7 +12,7 @@ use openvm_stark_backend::{EngineDeviceCtx, StarkEngine};
 
 use super::{
     arena::TraceArena, field_expression::FieldExpressionRows, host_chips::host_chips,
-    one_thread::OneThread, TransportedChip, Uploader,
+    one_thread::OneThread, range_counts::RangeCounts, TransportedChip, Uploader,
 };
 use crate::{
     engine::SdkEngine,
@@ -114,11 +114,13 @@ impl<E: SdkEngine> VmBuilder<E> for MetalVmBuilder<E> {
         let chips = Rc::new(chips);
 
         let one_thread = OneThread::default();
-        let pointer_max_bits = config.system.config.memory_config.pointer_max_bits;
+        let memory = &config.system.config.memory_config;
+        let counts = RangeCounts::new(chips.range_checker()?.clone(), memory.timestamp_max_bits);
         // Every chip that computes modulo a prime counts in this table.
         let mut bitwise = chips.find_chip::<SharedBitwiseOperationLookupChip<8>>();
         let bitwise = bitwise.next().cloned();
-        let fields = bitwise.map(|bitwise| FieldExpressionRows::new(bitwise, pointer_max_bits));
+        let fields = bitwise
+            .map(|bitwise| FieldExpressionRows::new(bitwise, counts, memory.pointer_max_bits));
         let mut inventory = ChipInventory::new(circuit);
         for index in 0..chips.chips().len() {
             let uploader = self.uploader.clone();

@@ -9,6 +9,7 @@ mod guest_config;
 mod host_chips;
 mod one_thread;
 mod poseidon2;
+mod range_counts;
 mod segment_arenas;
 mod upload;
 

@@ -19,7 +19,7 @@ type CpuChip = dyn AnyChip<MatrixRecordArena<F>, CpuBackend<SC>>;
 /// A row of a narrow chip takes less than 100 ns and adds to a dozen counters of range and byte checks, which all chips
 /// of a machine share. Threads that fill rows of one trace contend for the cache lines of these counters: two take longer
 /// than one. Machines beside each other have counters of their own. Rows of wide chips compute more than they count, so
-/// all of rayon's threads fill them.
+/// all of rayon's threads fill them. Chips that compute modulo a prime are not filled here, but [with tables of each thread](super::range_counts).
 #[derive(Clone, Default)]
 pub(super) struct OneThread(Arc<OnceLock<Option<ThreadPool>>>);
 

@@ -1,4 +1,4 @@
-//! `FieldExpressionRows`: rows of the chips that compute modulo a prime: modular arithmetic, Fp2, and points of curves.
+//! `FieldExpressionRows`: rows of the chips that compute modulo a prime: modular arithmetic and comparisons, Fp2, and points of curves.
 //!
 //! A row has inputs, variables that are computed from them, and for each variable a constraint: an expression that a quotient times
 //! the prime equals, limb by limb with carries. OpenVM's chips compute the variables of a row twice, with integers of any
@@ -6,6 +6,7 @@
 //! and count for count. Integers have fixed lengths, the divisors of [`BATCH`] rows are inverted together, and a quotient that
 //! is exact is a product modulo a power of two. A row whose constraint does not hold is left to OpenVM's chip.
 
+mod is_equal;
 mod limbs;
 #[cfg(test)]
 mod tests;
@@ -25,19 +26,18 @@ use openvm_circuit::{
         bitwise_op_lookup::SharedBitwiseOperationLookupChip,
         var_range::VariableRangeCheckerChip,
     },
-    system::memory::MemoryAuxColsFactory,
 };
 use openvm_cpu_backend::CpuBackend;
 use openvm_mod_circuit_builder::{FieldExpr, FieldExpressionFiller, SymbolicExpr};
 use openvm_rv32_adapters::Rv32VecHeapAdapterFiller;
 use openvm_stark_backend::prover::AirProvingContext;
 use p3_field::PrimeCharacteristicRing;
-use rayon::prelude::*;
 
 use self::{
     limbs::{exact_quotient, inverse, Limbs, Words, BITS, MAX_LIMBS},
     values::{number_of, RowNumbers, Values},
 };
+use super::range_counts::{Checks, RangeCounts};
 use crate::prelude::{F, SC};
 
 /// Rows whose divisors are inverted together.
@@ -63,14 +63,20 @@ type FieldChip<const READS: usize, const BLOCKS: usize> =
 pub(super) struct FieldExpressionRows {
     pointer_max_bits: usize,
     bitwise: SharedBitwiseOperationLookupChip<BITS>,
+    counts: RangeCounts,
 }
 
 impl FieldExpressionRows {
-    /// Takes the machine's table of operations on bits, and the bits of a pointer.
-    pub fn new(bitwise: SharedBitwiseOperationLookupChip<BITS>, pointer_max_bits: usize) -> Self {
+    /// Takes the machine's tables of operations on bits and of range checks, and the bits of a pointer.
+    pub fn new(
+        bitwise: SharedBitwiseOperationLookupChip<BITS>,
+        counts: RangeCounts,
+        pointer_max_bits: usize,
+    ) -> Self {
         Self {
             pointer_max_bits,
             bitwise,
+            counts,
         }
     }
 
@@ -87,6 +93,7 @@ impl FieldExpressionRows {
             .or_else(|records| self.generate_if::<2, { 2 * BLOCKS_48 }>(chip, records))
             .or_else(|records| self.generate_if::<1, { 2 * BLOCKS_32 }>(chip, records))
             .or_else(|records| self.generate_if::<1, { 2 * BLOCKS_48 }>(chip, records))
+            .or_else(|records| is_equal::generate(&self.counts, chip, records))
     }
 
     fn generate_if<const READS: usize, const BLOCKS: usize>(
@@ -116,11 +123,12 @@ impl FieldExpressionRows {
         let used = records.trace_offset();
         let mut trace = records.into_matrix();
         let adapter = Adapter::new(self.pointer_max_bits, self.bitwise.clone());
-        let memory = chip.mem_helper.as_borrowed();
         let (rows, padding) = trace.values.split_at_mut(used);
-        rows.par_chunks_mut(BATCH * width).for_each(|rows| {
-            let mut rows: Vec<_> = rows.chunks_exact_mut(width).collect();
-            expression.fill(&mut rows, &adapter, &memory, &chip.inner);
+        self.counts.fill(rows, width, 2 * BATCH, |checks, rows| {
+            for rows in rows.chunks_mut(BATCH * width) {
+                let mut rows: Vec<_> = rows.chunks_exact_mut(width).collect();
+                expression.fill(&mut rows, &adapter, checks, &chip.inner);
+            }
         });
         // Padding is the same in every row.
         if let Some((first, others)) = padding.split_at_mut_checked(width) {
@@ -150,7 +158,6 @@ struct Expression<'a, const N: usize> {
     expr: &'a FieldExpr,
     operations: &'a [usize],
     flags: &'a [usize],
-    range: &'a VariableRangeCheckerChip,
     values: Values<'a, N>,
     constants: Vec<Limbs>,
     prime: Limbs,
@@ -167,7 +174,7 @@ struct Quotients {
     carries: Vec<i32>,
 }
 
-/// Lookups of limbs in a batch. The shared counters get one addition for each value.
+/// Lookups of limbs in a batch. The counters get one addition for each value.
 struct Counts {
     unsigned: [u32; 1 << BITS],
     signed: [u32; 1 << SIGNED_BITS],
@@ -186,7 +193,6 @@ impl<'a, const N: usize> Expression<'a, N> {
         Some(Self {
             operations: &chip.local_opcode_idx,
             flags: &chip.opcode_flag_idx,
-            range: &chip.range_checker,
             values: Values::new(expr)?,
             constants: expr.constants.iter().map(|(_, c)| limbs(c)).collect(),
             inverse: inverse(&prime.words()),
@@ -205,7 +211,7 @@ impl<'a, const N: usize> Expression<'a, N> {
         &self,
         rows: &mut [&mut [F]],
         adapter: &A,
-        memory: &MemoryAuxColsFactory<'_, F>,
+        checks: &Checks<'_>,
         chip: &FieldExpressionFiller<A>,
     ) {
         let numbers: Vec<_> = rows
@@ -227,17 +233,17 @@ impl<'a, const N: usize> Expression<'a, N> {
                 self.divide(&inputs, variables, &numbers.flags, &mut quotients)
             });
             let (Some(variables), Some(())) = (&variables, holds) else {
-                chip.fill_trace_row(memory, row);
+                chip.fill_trace_row(checks.memory, row);
                 continue;
             };
-            self.count(variables, &quotients, &mut counts);
+            self.count(variables, &quotients, checks.range, &mut counts);
             let (left, right) = row.split_at_mut(A::WIDTH);
-            adapter.fill_trace_row(memory, left);
+            adapter.fill_trace_row(checks.memory, left);
             self.write(&inputs, variables, &numbers.flags, &quotients, right);
         }
         let add = |counts: &[u32], bits: usize| {
             for (value, &count) in counts.iter().enumerate().filter(|(_, &count)| count > 0) {
-                self.range.count[(1 << bits) - 1 + value].fetch_add(count, Ordering::Relaxed);
+                checks.range.count[(1 << bits) - 1 + value].fetch_add(count, Ordering::Relaxed);
             }
         };
         add(&counts.unsigned, BITS);
@@ -315,7 +321,13 @@ impl<'a, const N: usize> Expression<'a, N> {
         }
     }
 
-    fn count(&self, variables: &[Limbs], row: &Quotients, counts: &mut Counts) {
+    fn count(
+        &self,
+        variables: &[Limbs],
+        row: &Quotients,
+        range: &VariableRangeCheckerChip,
+        counts: &mut Counts,
+    ) {
         for limb in variables.iter().flat_map(Limbs::limbs) {
             counts.unsigned[*limb as usize] += 1;
         }
@@ -326,7 +338,7 @@ impl<'a, const N: usize> Expression<'a, N> {
         for constraint in &self.constraints {
             for carry in carries.by_ref().take(constraint.carries) {
                 let value = (*carry + constraint.carry_min) as u32;
-                self.range.add_count(value, constraint.carry_bits);
+                range.add_count(value, constraint.carry_bits);
             }
         }
     }

@@ -5,7 +5,10 @@ use std::sync::{atomic::AtomicU32, Arc};
 use num_bigint::BigUint;
 use openvm_algebra_circuit::{
     fp2_chip::{get_fp2_addsub_chip, get_fp2_muldiv_chip},
-    modular_chip::{get_modular_addsub_chip, get_modular_muldiv_chip},
+    modular_chip::{
+        get_modular_addsub_chip, get_modular_muldiv_chip, ModularIsEqualChip,
+        ModularIsEqualCoreCols, ModularIsEqualFiller,
+    },
 };
 use openvm_circuit::{
     arch::Arena,
@@ -18,6 +21,7 @@ use openvm_circuit::{
 };
 use openvm_ecc_circuit::{get_ec_addne_chip, get_ec_double_chip};
 use openvm_mod_circuit_builder::ExprBuilderConfig;
+use openvm_rv32_adapters::Rv32IsEqualModAdapterFiller;
 use p3_air::BaseAir;
 use rand::{rngs::StdRng, Rng, SeedableRng};
 
@@ -55,6 +59,11 @@ impl Tables {
             range,
             bitwise: bitwise.into(),
         }
+    }
+
+    fn rows(&self) -> FieldExpressionRows {
+        let counts = RangeCounts::new(self.range.clone(), TIMESTAMP_BITS);
+        FieldExpressionRows::new(self.bitwise.clone(), counts, POINTER_BITS)
     }
 
     fn counts(self) -> [Vec<u32>; 3] {
@@ -218,7 +227,7 @@ fn compare<const READS: usize, const BLOCKS: usize>(
         records.map(|row| bytes(&row[adapter..])).collect(),
     );
     let [a, b] = arenas;
-    let rows = FieldExpressionRows::new(tables[1].bitwise.clone(), POINTER_BITS);
+    let rows = tables[1].rows();
     let made = rows
         .generate(&ours, b)
         .unwrap_or_else(|_| panic!("a chip of numbers"));
@@ -277,6 +286,69 @@ fn rows_of_48_bytes_are_those_of_openvm() {
     compare_all::<BLOCKS_48, { 2 * BLOCKS_48 }>(&PRIMES_48, 48, BATCH + 1);
 }
 
+/// Threads that count in tables of their own.
+fn on_three_threads(test: impl FnOnce() + Send) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build();
+    pool.expect("three threads").install(test);
+}
+
+#[test]
+fn threads_count_what_openvm_counts() {
+    on_three_threads(|| {
+        let rng = &mut StdRng::seed_from_u64(3);
+        let config = config(PRIMES_32[1], 32);
+        compare::<2, BLOCKS_32>(rng, 1100, config, get_modular_muldiv_chip);
+    });
+}
+
+/// Compares the traces and counts of a chip that compares numbers modulo a prime.
+fn compare_is_equal<const BLOCKS: usize, const BYTES: usize>(prime: &str, rows: usize) {
+    let rng = &mut StdRng::seed_from_u64(rows as u64);
+    let prime = BigUint::parse_bytes(prime.as_bytes(), 16).expect("hexadecimal");
+    let tables = [(); 2].map(|()| Tables::new());
+    let [theirs, ours] = [0, 1].map(|i| {
+        let bitwise = || tables[i].bitwise.clone();
+        let adapter = Rv32IsEqualModAdapterFiller::new(POINTER_BITS, bitwise());
+        let limbs = big_uint_to_limbs(&prime, BITS);
+        let limbs = array::from_fn(|i| limbs.get(i).map_or(0, |&limb| limb as u8));
+        let filler = ModularIsEqualFiller::new(adapter, 0, limbs, bitwise());
+        ModularIsEqualChip::<F, BLOCKS, BLOCK, BYTES>::new(filler, tables[i].memory.clone())
+    });
+    let adapter =
+        <Rv32IsEqualModAdapterFiller<2, BLOCKS, BLOCK, BYTES> as AdapterTraceFiller<F>>::WIDTH;
+    let width = adapter + ModularIsEqualCoreCols::<F, BYTES>::width();
+    let mut arenas = [(); 2].map(|()| MatrixRecordArena::<F>::with_capacity(rows, width));
+    for _ in 0..rows {
+        let mut inputs = [(); 2].map(|()| number(rng, &prime, BYTES) % &prime);
+        if rng.random() {
+            inputs[1] = inputs[0].clone();
+        }
+        let row = rng.random();
+        for arena in &mut arenas {
+            let rng = &mut StdRng::seed_from_u64(row);
+            record(rng, arena.alloc_single_row(), adapter, 0, &inputs, BYTES);
+        }
+    }
+    let [a, b] = arenas;
+    let made = tables[1].rows().generate(&ours, b);
+    let made = made.unwrap_or_else(|_| panic!("a chip of numbers"));
+    let expected: AirProvingContext<CpuBackend<SC>> = theirs.generate_proving_ctx(a);
+    assert!(made.common_main == expected.common_main, "rows");
+    drop((theirs, ours));
+    let [a, b] = tables.map(Tables::counts);
+    assert!(a == b, "counts");
+}
+
+#[test]
+fn comparisons_are_those_of_openvm() {
+    on_three_threads(|| {
+        for rows in [1, 5, 1300] {
+            compare_is_equal::<BLOCKS_32, 32>(PRIMES_32[0], rows);
+            compare_is_equal::<BLOCKS_48, 48>(PRIMES_48[0], rows);
+        }
+    });
+}
+
 #[test]
 fn numbers_that_do_not_fit_are_left_to_openvm() {
     // Quotients by a prime of one byte have as many bits as the integers that are divided.
@@ -286,11 +358,11 @@ fn numbers_that_do_not_fit_are_left_to_openvm() {
         config("fb", 32),
         tables.memory.clone(),
         range,
-        bitwise.clone(),
+        bitwise,
         POINTER_BITS,
     );
     let records = || MatrixRecordArena::<F>::with_capacity(4, 300);
-    let rows = FieldExpressionRows::new(bitwise, POINTER_BITS);
+    let rows = tables.rows();
     assert!(rows
         .generate(&chip, records())
         .is_err_and(|left| left.width == 300));

@@ -20,6 +20,7 @@ use openvm_transpiler::{
     transpiler::{Transpiler, TranspilerError},
     FromElf,
 };
+use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -58,6 +59,9 @@ const SYSTEM: u32 = 0x73;
 const JALR: u32 = 0x67;
 const JAL: u32 = 0x6f;
 const TERMINATE: u32 = 0x0b;
+
+/// Words that a thread transpiles at a time.
+const PIECE_WORDS: usize = 1 << 14;
 
 /// Most bytes below the code: OpenVM's interpreters keep an entry of tables for each word there, which is 20 times the bytes.
 const MAX_BELOW_CODE: u32 = 1 << 26;
@@ -189,11 +193,13 @@ fn transpile_guest(
     elf: &GuestElf,
     traps: Traps,
 ) -> Result<VmExe<F>, SdkError> {
-    let transpiler = config.transpiler();
-    let program = transpile(&transpiler, elf.code(), elf.pc_base(), traps)?;
-    let mut init_memory = elf.memory();
+    let (program, mut init_memory) = rayon::join(
+        || transpile(config, elf.code(), elf.pc_base(), traps),
+        || elf.memory(),
+    );
+    let program = program?;
     guard(Stage::Transpile, || {
-        transpiler.modify_initial_memory(&mut init_memory)
+        config.transpiler().modify_initial_memory(&mut init_memory)
     })?
     .map_err(refused)?;
     Ok(VmExe {
@@ -206,19 +212,18 @@ fn transpile_guest(
 
 fn transpile_elf(config: &SdkVmConfig, mut elf: Elf, traps: Traps) -> Result<VmExe<F>, SdkError> {
     let words = std::mem::take(&mut elf.instructions);
-    let transpiler = config.transpiler();
     // The memory and the place of the code.
     let mut exe = guard(Stage::Transpile, || {
-        VmExe::from_elf(elf, transpiler.clone())
+        VmExe::from_elf(elf, config.transpiler())
     })?
     .map_err(refused)?;
-    exe.program = transpile(&transpiler, &words, exe.program.pc_base, traps)?;
+    exe.program = transpile(config, &words, exe.program.pc_base, traps)?;
     Ok(exe)
 }
 
 /// Instructions of words of code that begin at `start`.
 fn transpile(
-    transpiler: &Transpiler<F>,
+    config: &SdkVmConfig,
     words: &[u32],
     start: u32,
     traps: Traps,
@@ -240,9 +245,15 @@ fn transpile(
             *word = END_WITH_TRAP;
         }
     }
-    let instructions = match catch_panic(|| transpiler.transpile(&ended)) {
-        Ok(Ok(instructions)) => instructions,
+    // An instruction is one word, in all of OpenVM's extensions.
+    let pieces = ended.par_chunks(PIECE_WORDS);
+    let pieces = pieces.map(|words| catch_panic(|| config.transpiler().transpile(words)));
+    // The first error of the program, whichever comes first.
+    let pieces = pieces.collect::<Vec<_>>().into_iter();
+    let pieces = match pieces.collect::<Result<Result<Vec<_>, _>, _>>() {
+        Ok(Ok(pieces)) => pieces,
         Ok(Err(TranspilerError::ParseError(_))) | Err(_) => {
+            let transpiler = &config.transpiler();
             let first = ended.iter().position(|&word| !is_known(transpiler, word));
             let reason = |word: u32| match word & 3 {
                 3 => "is not known to the configuration",
@@ -258,10 +269,14 @@ fn transpile(
         }
         Ok(Err(other)) => return Err(refused(other)),
     };
-    Ok(Program::new_without_debug_infos_with_option(
-        &instructions,
-        start,
-    ))
+    let slots = pieces.into_iter().flatten();
+    let slots = slots.map(|slot| slot.map(|instruction| (instruction, None)));
+    let mut all = Vec::with_capacity(words.len());
+    all.extend(slots);
+    Ok(Program {
+        instructions_and_debug_infos: all,
+        pc_base: start,
+    })
 }
 
 /// Reason why a word is refused that OpenVM's transpiler takes for another one, or panics on.
@@ -386,13 +401,16 @@ fn check(config: &SdkVmConfig, exe: &VmExe<F>) -> Result<(), SdkError> {
     }
 
     let spaces = &config.system.config.memory_config.addr_spaces;
-    for &(space, address) in exe.init_memory.keys() {
+    let mut rest = exe.init_memory.range(..);
+    while let Some((&(space, address), _)) = rest.next_back() {
+        // The last byte in the space: none of the others is behind it.
         let size = spaces.get(space as usize).map_or(0, |space| space.size());
         if address as usize >= size {
             return bad(format!(
                 "its initial memory has a byte at {address:#x} of address space {space}, which has {size} bytes"
             ));
         }
+        rest = exe.init_memory.range(..(space, 0));
     }
     Ok(())
 }
@@ -418,34 +436,142 @@ fn extension_of_opcode(opcode: usize) -> Option<&'static str> {
 /// Identifies an executable by its contents.
 pub fn digest(exe: &VmExe<F>) -> ExeDigest {
     let mut hash = Sha256::new();
-    // Pieces of a size that the hash takes without a copy of its own.
-    let mut piece = Vec::with_capacity(1 << 16);
-    let mut word = |x: u32| {
-        piece.extend(x.to_le_bytes());
-        if piece.len() == 1 << 16 {
+    // Large pieces: the hash copies their edges alone.
+    let mut piece: Vec<u8> = Vec::with_capacity(1 << 16);
+    let mut words = |words: &[u32]| {
+        if piece.len() + 4 * words.len() > piece.capacity() {
             hash.update(&piece);
             piece.clear();
         }
+        piece.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     };
-    word(exe.pc_start);
-    word(exe.program.pc_base);
-    word(exe.program.len() as u32);
-    for slot in &exe.program.instructions_and_debug_infos {
+    let program = &exe.program;
+    words(&[exe.pc_start, program.pc_base, program.len() as u32]);
+    for slot in &program.instructions_and_debug_infos {
         let Some((i, _)) = slot else {
-            word(u32::MAX);
+            words(&[u32::MAX]);
             continue;
         };
-        word(i.opcode.as_usize() as u32);
-        for operand in [i.a, i.b, i.c, i.d, i.e, i.f, i.g] {
-            word(operand.as_canonical_u32());
-        }
+        let [a, b, c, d, e, f, g] =
+            [i.a, i.b, i.c, i.d, i.e, i.f, i.g].map(|operand| operand.as_canonical_u32());
+        words(&[i.opcode.as_usize() as u32, a, b, c, d, e, f, g]);
     }
-    // Memory without an entry is zero.
+    // Words of memory that are not zero: memory without an entry is zero.
+    let mut word = ((0, 0), 0);
     for (&(space, address), &byte) in exe.init_memory.iter().filter(|(_, &byte)| byte != 0) {
-        word(space);
-        word(address);
-        word(u32::from(byte));
+        let at = (space, address & !3);
+        if at != word.0 {
+            words(&[word.0 .0, word.0 .1, word.1]);
+            word = (at, 0);
+        }
+        word.1 |= u32::from(byte) << (8 * (address & 3));
     }
+    words(&[word.0 .0, word.0 .1, word.1]);
     hash.update(&piece);
     hash.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `addi x5, x5, n`.
+    fn addi(n: u32) -> u32 {
+        n << 20 | 5 << 15 | 5 << 7 | SHIFT_AND_OTHER_IMMEDIATES
+    }
+
+    /// A program that ends, with bytes in its initial memory.
+    fn exe(memory: &[((u32, u32), u8)]) -> VmExe<F> {
+        let program = transpile(&config(), &[addi(1), TERMINATE], 0x800, Traps::End);
+        VmExe {
+            program: program.expect("RISC-V"),
+            pc_start: 0x800,
+            init_memory: memory.iter().copied().collect(),
+            fn_bounds: Default::default(),
+        }
+    }
+
+    fn config() -> SdkVmConfig {
+        SdkVmConfig::riscv32()
+    }
+
+    #[test]
+    fn long_programs_are_transpiled_as_openvm_does() {
+        let mut words: Vec<u32> = (0..2 * PIECE_WORDS as u32 + 7)
+            .map(|n| addi(n & 0x7ff))
+            .collect();
+        let theirs = config().transpiler().transpile(&words).expect("RISC-V");
+        let theirs = Program::new_without_debug_infos_with_option(&theirs, 0x800);
+        let ours = transpile(&config(), &words, 0x800, Traps::End).expect("RISC-V");
+        assert_eq!(ours.pc_base, theirs.pc_base);
+        let [ours, theirs] = [ours, theirs].map(|program| {
+            let slots = program.instructions_and_debug_infos.into_iter();
+            let slots = slots.map(|slot| slot.map(|(instruction, _)| instruction));
+            slots.collect::<Vec<_>>()
+        });
+        assert!(ours == theirs);
+        // A word that is no instruction, in the second piece and in the third.
+        for at in [PIECE_WORDS + 1, 2 * PIECE_WORDS + 3] {
+            let word = std::mem::replace(&mut words[at], 0);
+            match transpile(&config(), &words, 0x800, Traps::End) {
+                Err(SdkError::UnknownInstruction { pc, word: 0, .. }) => {
+                    assert_eq!(pc, 0x800 + 4 * at as u32);
+                }
+                other => panic!("{:?}", other.map(|_| ())),
+            }
+            words[at] = word;
+        }
+    }
+
+    #[test]
+    fn initial_memory_is_within_its_spaces() {
+        let config = config();
+        let spaces = &config.system.config.memory_config.addr_spaces;
+        let [values, memory] = [3, 2].map(|space| spaces[space].size() as u32);
+        let is_taken = |memory: &[((u32, u32), u8)]| check(&config, &exe(memory)).is_ok();
+        assert!(is_taken(&[]));
+        assert!(is_taken(&[
+            ((2, 0), 1),
+            ((2, memory - 1), 1),
+            ((3, values - 1), 1)
+        ]));
+        for outside in [(2, memory), (3, values), (3, u32::MAX), (9, 0), (0, 0)] {
+            assert!(!is_taken(&[(outside, 1)]), "{outside:?}");
+            // Beside bytes that are inside, before it and behind it.
+            let others = [((2, 5), 1), ((3, 0), 1), (outside, 1)];
+            assert!(!is_taken(&others), "{outside:?}");
+        }
+    }
+
+    /// Whatever a proof depends on changes the digest; zeros in memory do not.
+    #[test]
+    fn digests_are_of_contents() {
+        let of = |memory: &[((u32, u32), u8)]| digest(&exe(memory));
+        let memories: [&[((u32, u32), u8)]; 9] = [
+            &[],
+            &[((2, 0), 1)],
+            &[((2, 1), 1)],
+            &[((2, 4), 1)],
+            &[((3, 0), 1)],
+            &[((2, 0), 2)],
+            &[((2, 0), 1), ((2, 1), 1)],
+            &[((2, 0), 1), ((2, 4), 1)],
+            &[((2, 0), 1), ((3, 0), 1)],
+        ];
+        let mut digests: Vec<_> = memories.into_iter().map(of).collect();
+        let zeros = [((2, 0), 1), ((2, 2), 0), ((2, 400), 0)];
+        assert_eq!(of(&zeros), digests[1]);
+        let base = exe(&[]);
+        let mut others = [base.clone(), base.clone(), base.clone(), base];
+        others[0].pc_start += 4;
+        others[1].program.pc_base -= 4;
+        others[2].program.instructions_and_debug_infos[0] = None;
+        let slots = &mut others[3].program.instructions_and_debug_infos;
+        slots[0].as_mut().expect("an instruction").0.g = F::ONE;
+        digests.extend(others.iter().map(digest));
+        let count = digests.len();
+        digests.sort_unstable();
+        digests.dedup();
+        assert_eq!(digests.len(), count);
+    }
 }

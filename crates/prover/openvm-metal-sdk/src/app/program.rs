@@ -124,21 +124,30 @@ impl<E: SdkEngine> CommittedExe<E> {
 
 /// One row for each defined instruction, padded to a power of two by instructions that end with a failure.
 fn program_trace(program: &Program<F>) -> RowMajorMatrix<F> {
-    let rows = program.enumerate_by_pc();
-    let height = rows.len().next_power_of_two();
-    let mut values = Vec::with_capacity(height * ProgramExecutionCols::<F>::width());
-    for (pc, i, _) in &rows {
-        let opcode = i.opcode.to_field::<F>();
-        values.extend([F::from_u32(*pc), opcode, i.a, i.b, i.c, i.d, i.e, i.f, i.g]);
-    }
+    let slots = program.instructions_and_debug_infos.iter();
+    let address = |index: usize| program.pc_base + index as u32 * DEFAULT_PC_STEP;
+    let mut defined = slots.enumerate().filter_map(|(index, slot)| {
+        let (instruction, _) = slot.as_ref()?;
+        Some((address(index), instruction))
+    });
+    // Not on rayon's threads: the caller may have a lock that others of its jobs wait for.
     let terminate = SystemOpcode::TERMINATE.global_opcode().to_field::<F>();
-    for index in rows.len()..height {
-        let pc = program.pc_base + index as u32 * DEFAULT_PC_STEP;
-        let mut row = [F::ZERO; 9];
-        row[0] = F::from_u32(pc);
-        row[1] = terminate;
-        row[4] = F::from_usize(EXIT_CODE_FAIL);
-        values.extend(row);
+    let width = ProgramExecutionCols::<F>::width();
+    let height = program.num_defined_instructions().next_power_of_two();
+    let mut values = F::zero_vec(height * width);
+    for (index, row) in values.chunks_exact_mut(width).enumerate() {
+        match defined.next() {
+            Some((pc, i)) => {
+                let opcode = i.opcode.to_field::<F>();
+                let pc = F::from_u32(pc);
+                row.copy_from_slice(&[pc, opcode, i.a, i.b, i.c, i.d, i.e, i.f, i.g]);
+            }
+            None => {
+                row[0] = F::from_u32(address(index));
+                row[1] = terminate;
+                row[4] = F::from_usize(EXIT_CODE_FAIL);
+            }
+        }
     }
-    RowMajorMatrix::new(values, ProgramExecutionCols::<F>::width())
+    RowMajorMatrix::new(values, width)
 }

@@ -32,8 +32,10 @@ pub(crate) type Id = [u8; 32];
 
 const JOB: &str = "job.txt";
 
+/// The beginning of the first line of `job.txt`, in all versions.
+const FORMATS: &str = "openvm-metal segment proofs ";
 /// The first line of `job.txt`; behind it stand the job's identity and the bytes by which segments are cut.
-const FORMAT: &str = "openvm-metal segment proofs 3";
+const FORMAT: &str = "openvm-metal segment proofs 4";
 
 /// Most bytes of `job.txt`, which has about 120.
 const JOB_BYTES: u64 = 4096;
@@ -248,6 +250,9 @@ fn foreign(text: &str, segment_max_memory: usize) -> String {
              devices' memory unless they are set: set the segments' memory to {bytes} (`--segment-max-memory {bytes}`), or use \
              another folder"
         ),
+        _ if format.is_some_and(|format| format != FORMAT && format.starts_with(FORMATS)) => {
+            "another version of this program made it: use another folder".into()
+        }
         _ => "it holds proofs of another program, input or configuration: use another folder".into(),
     }
 }
@@ -334,7 +339,7 @@ mod tests {
         abandon();
         let other = reason([1; 32], 3 << 30).expect("another format");
         assert!(
-            other.contains("another program, input") && unfinished.exists(),
+            other.contains("another version of this program") && unfinished.exists(),
             "{other}"
         );
         fs::write(&job, [b'7'; 5000]).expect("written");

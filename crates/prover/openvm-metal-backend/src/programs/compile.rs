@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     iter,
 };
 
@@ -136,7 +136,7 @@ impl AirPrograms {
         let constraints = roots.zerocheck.len();
         let parts = parts(&graph, roots.zerocheck, roots.logup);
         let order = VariableOrder::new(&graph, &parts);
-        let columns: HashMap<Variable, u32> = order.variables.iter().copied().zip(0..).collect();
+        let columns = graph.columns(&order.variables);
         let program = |groups: &[Vec<Root>]| assemble(&graph, &columns, groups, registers);
         let sum = |(kind, part): (SumKind, DegreePart)| {
             let program = program(&part.groups);
@@ -317,12 +317,7 @@ fn cost(program: &Program) -> usize {
 
 /// The program of `groups`: small blocks need few registers and can run side by side, but compute shared values again. The
 /// smallest blocks that cost no more than an eighth above the best.
-fn assemble(
-    graph: &Graph,
-    columns: &HashMap<Variable, u32>,
-    groups: &[Vec<Root>],
-    registers: u32,
-) -> Program {
+fn assemble(graph: &Graph, columns: &[u32], groups: &[Vec<Root>], registers: u32) -> Program {
     if groups.is_empty() {
         return Program::default();
     }

@@ -213,6 +213,17 @@ impl Graph {
         Ok(graph)
     }
 
+    /// The column of each node that is a variable of this order; `u32::MAX` for others.
+    pub fn columns(&self, order: &[Variable]) -> Vec<u32> {
+        let mut columns = vec![u32::MAX; self.nodes.len()];
+        for (&variable, column) in order.iter().zip(0..) {
+            if let Some(&id) = self.index.get(&Node::Variable(variable)) {
+                columns[id as usize] = column;
+            }
+        }
+        columns
+    }
+
     /// The degree of every node in the columns and selectors, or a bound that is too high.
     pub fn degrees(&self) -> Vec<usize> {
         let mut degrees: Vec<usize> = Vec::with_capacity(self.nodes.len());

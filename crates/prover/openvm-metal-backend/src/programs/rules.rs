@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     clusters::clusters,
-    graph::{Graph, Uniform, Variable},
+    graph::{Graph, Uniform},
     program::{Operand, Operation, Sink},
     select::{select, Marks, Root, Virtual},
 };
@@ -118,14 +118,9 @@ struct Operands {
 }
 
 impl Rules {
-    /// The rules of `groups` of roots that are summed up; `columns` numbers the variables. There are none where rules
+    /// The rules of `groups` of roots that are summed up; `columns` has the column of each node that is a variable. There are none where rules
     /// would compute more than `most` operations, because values are shared between too many roots.
-    pub(super) fn new(
-        graph: &Graph,
-        columns: &HashMap<Variable, u32>,
-        groups: &[Vec<Root>],
-        most: usize,
-    ) -> Self {
+    pub(super) fn new(graph: &Graph, columns: &[u32], groups: &[Vec<Root>], most: usize) -> Self {
         let Some(clusters) = clusters(graph, groups, most) else {
             return Self::default();
         };

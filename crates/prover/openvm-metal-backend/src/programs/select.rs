@@ -1,9 +1,7 @@
 //! Instruction selection and ordering for one block of roots.
 
-use std::collections::HashMap;
-
 use super::{
-    graph::{Graph, Node, NodeId, Variable},
+    graph::{Graph, Node, NodeId},
     program::{Operand, Operation, Sink},
 };
 
@@ -93,7 +91,8 @@ pub fn reach(graph: &Graph, roots: &[Root], seen: &mut Marks) -> usize {
 
 struct Selector<'a> {
     graph: &'a Graph,
-    columns: &'a HashMap<Variable, u32>,
+    /// Columns of the nodes that are variables.
+    columns: &'a [u32],
     /// Uses of each node within the block: by operations and by roots.
     uses: &'a mut Marks,
     /// Values already computed.
@@ -104,10 +103,10 @@ struct Selector<'a> {
     next_value: u32,
 }
 
-/// Straight-line code for `roots`, in their order. `columns` numbers the variables; `marks` is scratch.
+/// Straight-line code for `roots`, in their order. `columns` has the column of each node that is a variable; `marks` is scratch.
 pub fn select(
     graph: &Graph,
-    columns: &HashMap<Variable, u32>,
+    columns: &[u32],
     roots: &[Root],
     marks: &mut [Marks; 3],
 ) -> Vec<Virtual> {
@@ -155,7 +154,11 @@ impl Selector<'_> {
 
     fn leaf(&self, id: NodeId) -> Option<Operand> {
         match self.graph.nodes[id as usize] {
-            Node::Variable(v) => Some(Operand::Variable(self.columns[&v])),
+            Node::Variable(_) => {
+                let column = self.columns[id as usize];
+                assert_ne!(column, u32::MAX, "a variable without a column");
+                Some(Operand::Variable(column))
+            }
             Node::Uniform(u) => Some(Operand::Uniform(u)),
             _ => self.values.get(id).map(Operand::Register),
         }
@@ -230,10 +233,10 @@ impl Selector<'_> {
     }
 
     fn push_operands(&self, id: NodeId, stack: &mut Vec<(NodeId, bool)>) {
-        let (operation, operands) = self.shape(id);
-        let mut operands = operands[..operation.arity()].to_vec();
+        let (operation, mut operands) = self.shape(id);
+        let operands = &mut operands[..operation.arity()];
         operands.sort_by_key(|&child| self.need_of(child)); // the last is popped first
-        stack.extend(operands.into_iter().map(|child| (child, false)));
+        stack.extend(operands.iter().map(|&child| (child, false)));
     }
 
     /// Emits the instruction of `id`, whose operands are available.

@@ -1,8 +1,8 @@
-//! Copies between host and device through pinned memory, two halves in turn. Copies in one direction and one stream are
-//! made one after another; others at the same time.
+//! Copies between host and device through pinned memory, two halves in turn. Large uploads of several threads are made at the same time, each through
+//! halves of its own; other copies in one direction and one stream one after another.
 
 use std::ffi::c_void;
-use std::sync::Mutex;
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cudarc::driver::sys;
@@ -19,6 +19,8 @@ use crate::memory::{Segment, Span};
 
 /// Bytes of one half.
 const HALF: usize = 8 << 20;
+/// Most pairs of halves for large uploads: fewer threads fill a link.
+const MOST_PAIRS: usize = 4;
 /// Longest wait for a half to become free again, unless work before the copy that uses it may take longer; the copy takes
 /// milliseconds.
 const HALF_WAIT: Duration = Duration::from_secs(60);
@@ -29,7 +31,7 @@ pub(super) struct Staging {
     /// Uploads in the main stream: small, or all of a serial context.
     up: Mutex<Option<Pair>>,
     /// Uploads in another.
-    bulk: Mutex<Option<Pair>>,
+    bulk: Pairs,
     down: Mutex<Option<Pair>>,
 }
 
@@ -108,9 +110,49 @@ impl Pair {
 
     /// Waits until the copy that last used a half is over.
     fn free(&mut self, driver: &CudaDriver, half: usize, limit: Duration) -> DriverResult {
+        if let Some(event) = &self.busy[half] {
+            driver.wait_for(event, Instant::now(), limit)?;
+        }
         if let Some(event) = self.busy[half].take() {
-            driver.wait_for(&event, Instant::now(), limit)?;
             driver.events.recycle(event);
+        }
+        Ok(())
+    }
+
+    /// Copies host data to the device in the order of the stream; the host data are free when this returns. `has_help` says for each piece whether
+    /// other threads take part.
+    fn upload(
+        &mut self,
+        driver: &CudaDriver,
+        stream: sys::CUstream,
+        dst: Span,
+        data: &[u8],
+        has_help: impl Fn() -> bool,
+    ) -> DriverResult {
+        let mut done = 0;
+        while done < data.len() {
+            if self.used == HALF {
+                self.busy[self.half] = Some(driver.events.record(stream)?);
+                let limit = HALF_WAIT.max(*lock(&driver.patience));
+                self.free(driver, self.half ^ 1, limit)?;
+                self.half ^= 1;
+                self.used = 0;
+            }
+            let bytes = (data.len() - done).min(HALF - self.used);
+            // SAFETY: `used + bytes <= HALF`, and nothing in flight uses this part of the half.
+            let pinned = unsafe { self.half_start(self.half).add(self.used) };
+            let piece = &data[done..done + bytes];
+            match has_help() {
+                true => copy_bytes(piece.as_ptr() as u64, pinned as u64, bytes as u64),
+                // SAFETY: `used + bytes <= HALF`: the half has as many bytes there, which nothing in flight uses, and this pair owns them.
+                false => unsafe { pinned.copy_from_nonoverlapping(piece.as_ptr(), bytes) },
+            }
+            let target = dst.address() + done as u64;
+            // SAFETY: pinned memory that stays untouched until the event of its half has happened.
+            let status = unsafe { sys::cuMemcpyHtoDAsync_v2(target, pinned.cast(), bytes, stream) };
+            call("cuMemcpyHtoDAsync", status)?;
+            done += bytes;
+            self.used = (self.used + bytes).next_multiple_of(64).min(HALF);
         }
         Ok(())
     }
@@ -120,6 +162,65 @@ impl Drop for Pair {
     fn drop(&mut self) {
         // SAFETY: allocated by `new`; the driver is idle when it is dropped.
         unsafe { sys::cuMemFreeHost(self.start.cast()) };
+    }
+}
+
+/// Pairs of which each upload takes one.
+#[derive(Default)]
+struct Pairs {
+    state: Mutex<PairsState>,
+    returned: Condvar,
+}
+
+#[derive(Default)]
+struct PairsState {
+    idle: Vec<Pair>,
+    /// Uploads that have a pair.
+    uploads: usize,
+}
+
+/// A pair that is given back when it is dropped.
+struct Taken<'a> {
+    pairs: &'a Pairs,
+    /// Absent until there is memory for it, and while it is dropped.
+    pair: Option<Pair>,
+}
+
+impl Pairs {
+    /// An idle pair, or a new one if there are few; waits for one otherwise.
+    fn take(&self) -> DriverResult<Taken<'_>> {
+        let mut state = lock(&self.state);
+        while state.idle.is_empty() && state.uploads >= MOST_PAIRS {
+            state = self
+                .returned
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        let idle = state.idle.pop();
+        state.uploads += 1;
+        drop(state);
+        // Gives the place back if there is no memory.
+        let mut taken = Taken {
+            pairs: self,
+            pair: idle,
+        };
+        get(&mut taken.pair)?;
+        Ok(taken)
+    }
+
+    /// True while one upload has a pair.
+    fn has_one_upload(&self) -> bool {
+        lock(&self.state).uploads == 1
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        let mut state = lock(&self.pairs.state);
+        state.idle.extend(self.pair.take());
+        state.uploads -= 1;
+        drop(state);
+        self.pairs.returned.notify_one();
     }
 }
 
@@ -157,33 +258,14 @@ impl Staging {
         dst: Span,
         data: &[u8],
     ) -> DriverResult {
-        let pair = match stream == driver.main() {
-            true => &self.up,
-            false => &self.bulk,
-        };
-        let mut pair = lock(pair);
-        let pair = get(&mut pair)?;
-        let mut done = 0;
-        while done < data.len() {
-            if pair.used == HALF {
-                pair.busy[pair.half] = Some(driver.events.record(stream)?);
-                pair.half ^= 1;
-                pair.used = 0;
-                let limit = HALF_WAIT.max(*lock(&driver.patience));
-                pair.free(driver, pair.half, limit)?;
-            }
-            let bytes = (data.len() - done).min(HALF - pair.used);
-            // SAFETY: `used + bytes <= HALF`, and nothing in flight uses this part of the half.
-            let pinned = unsafe { pair.half_start(pair.half).add(pair.used) };
-            copy_bytes(data[done..].as_ptr() as u64, pinned as u64, bytes as u64);
-            let target = dst.address() + done as u64;
-            // SAFETY: pinned memory that stays untouched until the event of its half has happened.
-            let status = unsafe { sys::cuMemcpyHtoDAsync_v2(target, pinned.cast(), bytes, stream) };
-            call("cuMemcpyHtoDAsync", status)?;
-            done += bytes;
-            pair.used = (pair.used + bytes).next_multiple_of(64).min(HALF);
+        if stream == driver.main() {
+            let mut pair = lock(&self.up);
+            return get(&mut pair)?.upload(driver, stream, dst, data, || true);
         }
-        Ok(())
+        let mut taken = self.bulk.take()?;
+        // Several threads that copy are as fast alone as with helpers.
+        let has_help = || self.bulk.has_one_upload();
+        get(&mut taken.pair)?.upload(driver, stream, dst, data, has_help)
     }
 
     /// Copies what [`fits`] to the host after everything in the main stream; waits once.

@@ -1,5 +1,8 @@
-//! `openvm-metal bench`, for developers: rates of kernels, and proofs beside OpenVM's engines. `tools/bench-page` draws the JSON.
+//! `openvm-metal bench`, for developers: rates of kernels, proofs beside OpenVM's engines, and whole executions. `tools/bench-page` draws the
+//! JSON of kernels and of proofs.
 
+mod block;
+mod energy;
 mod kernels;
 mod profile;
 mod proofs;
@@ -21,6 +24,12 @@ pub enum BenchCommand {
     Interactions(proofs::SizesArgs),
     /// Prove traces with the shapes of the segments of a real execution, for example of an Ethereum block.
     Reth(proofs::RethArgs),
+    /// Prove executions of a program, for example of several Ethereum blocks, each to one proof: time, stages, memory and energy.
+    ///
+    /// The time is that of a warm process: devices are opened, keys are made and the program is committed before the first clock starts.
+    /// It ends when OpenVM's verifier has accepted the proof, which is not written. Options of `prove` for its work are the defaults. Peaks of memory are those since the process began. The
+    /// energy is that of the NVIDIA GPUs in use, as their driver counts it.
+    Block(Box<block::BlockArgs>),
 }
 
 /// Runs a benchmark.
@@ -35,5 +44,6 @@ pub fn run(command: &BenchCommand, device: DeviceArgs) -> Result<()> {
             proofs::run_sizes(CircuitName::Interactions, args, device)
         }
         BenchCommand::Reth(args) => proofs::run_reth(args, device),
+        BenchCommand::Block(args) => block::run(args, device),
     }
 }

@@ -40,30 +40,38 @@ impl InputArgs {
     /// # Errors
     /// [`CliError::Input`] if it is neither hexadecimal nor a file, or that of the file.
     pub fn stdin(&self) -> Result<StdIn> {
-        let Some(text) = &self.input else {
-            return Ok(StdIn::default());
-        };
-        let path = Path::new(text);
-        if path.exists() {
-            return files::read_input(path).map_err(of_input);
+        match &self.input {
+            Some(text) => stdin_of(text),
+            None => Ok(StdIn::default()),
         }
-        if text.trim_start().starts_with('{') {
-            return files::input_from_json(text.as_bytes()).map_err(of_input);
-        }
-        let value = files::value_from_hex(text).map_err(|reason| {
-            let is_value = !text.is_empty()
-                && text
-                    .bytes()
-                    .all(|byte| byte.is_ascii_hexdigit() || byte == b'x');
-            CliError::Input(match is_value {
-                true => format!("{text}: {reason}"),
-                false => format!("{text}: no such file"),
-            })
-        })?;
-        let mut stdin = StdIn::default();
-        stdin.write_bytes(&value);
-        Ok(stdin)
     }
+}
+
+/// The values of one input, which is given as [`InputArgs`] takes it.
+///
+/// # Errors
+/// [`CliError::Input`] if it is neither hexadecimal nor a file, or that of the file.
+pub fn stdin_of(text: &str) -> Result<StdIn> {
+    let path = Path::new(text);
+    if path.exists() {
+        return files::read_input(path).map_err(of_input);
+    }
+    if text.trim_start().starts_with('{') {
+        return files::input_from_json(text.as_bytes()).map_err(of_input);
+    }
+    let value = files::value_from_hex(text).map_err(|reason| {
+        let is_value = !text.is_empty()
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_hexdigit() || byte == b'x');
+        CliError::Input(match is_value {
+            true => format!("{text}: {reason}"),
+            false => format!("{text}: no such file"),
+        })
+    })?;
+    let mut stdin = StdIn::default();
+    stdin.write_bytes(&value);
+    Ok(stdin)
 }
 
 /// The error of an input that is not of the form.

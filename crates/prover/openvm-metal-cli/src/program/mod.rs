@@ -22,6 +22,8 @@ use openvm_metal_sdk::{
 use openvm_sdk::F;
 use openvm_sdk_config::SdkVmConfig;
 
+#[cfg(feature = "reference")]
+pub use self::input::stdin_of;
 use self::{cargo::CargoArgs, config::Config};
 pub use self::{
     config::stored_config,

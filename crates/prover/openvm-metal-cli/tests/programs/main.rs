@@ -1,5 +1,7 @@
 //! Programs through the command: run, keys, proofs, files, and what users get wrong.
 
+#[cfg(feature = "reference")]
+mod bench;
 mod costs;
 #[cfg(feature = "evm")]
 mod evm;

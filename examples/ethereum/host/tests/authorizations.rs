@@ -8,16 +8,14 @@ use alloy_eips::{
     eip7251::CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS, eip7702::Authorization,
 };
 use alloy_primitives::{Address, Bytes, B256, U256};
-use common::synthetic::{block, call, sign, signer, transaction};
-use ethereum_core::{Forks, Refusal};
+use common::{
+    synthetic::{block, call, sign, signer, transaction},
+    PRAGUE,
+};
+use ethereum_core::Refusal;
 use ethereum_host::HostError;
 
 const GAS: u64 = 30_000_000;
-
-const PRAGUE: Forks = Forks {
-    prague: Some(0),
-    ..Forks::CANCUN
-};
 
 /// Gas of a block of these transactions on a state with one sender and the system's contracts.
 fn gas(sender: Address, transactions: Vec<Bytes>) -> U256 {

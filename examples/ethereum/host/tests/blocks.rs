@@ -6,11 +6,10 @@ mod common;
 
 use std::{collections::HashMap, env, fs};
 
-use common::{mainnet, unpack, Guest};
+use common::{cases, mainnet, unpack, Guest};
 use ethereum_core::{validate_and_trace, Forks, Input, Refusal, Software};
 use ethereum_host::{HostError, Source};
 use revm::context_interface::result::InvalidTransaction;
-use serde_json::Value;
 
 /// Returns whether a refusal is for the reason that the test names.
 fn reason_fits(exception: &str, error: &HostError) -> bool {
@@ -79,9 +78,7 @@ fn published_test_blocks_have_their_verdict_and_reason() {
     let text = String::from_utf8(unpack("cancun-blocks.jsonl.gz")).unwrap();
     let mut wrong = Vec::new();
     let mut counts = HashMap::new();
-    for line in text.lines() {
-        let case: Value = serde_json::from_str(line).unwrap();
-        let input = alloy_primitives::hex::decode(case["input"].as_str().unwrap()).unwrap();
+    for (case, input) in cases(&text) {
         let result = Source::from_rlp(&input).and_then(|source| source.prepare(&Forks::CANCUN));
         let exceptions = case["exception"].as_str().map(|names| {
             names
@@ -160,9 +157,7 @@ fn test_blocks_have_their_verdict_in_the_guest() {
     let step = env::var("ETHEREUM_STEP").map_or(10, |step| step.parse().unwrap());
     let text = String::from_utf8(unpack("cancun-blocks.jsonl.gz")).unwrap();
     let (mut run, mut wrong) = (0, Vec::new());
-    for line in text.lines().step_by(step) {
-        let case: Value = serde_json::from_str(line).unwrap();
-        let input = alloy_primitives::hex::decode(case["input"].as_str().unwrap()).unwrap();
+    for (case, input) in cases(&text).step_by(step) {
         // One block is no block's RLP, and has no input.
         let Ok(source) = Source::from_rlp(&input) else {
             continue;

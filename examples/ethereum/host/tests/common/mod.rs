@@ -9,8 +9,15 @@ pub mod synthetic;
 
 use std::{env, fs, io::Read, path::Path, process::Command};
 
-use ethereum_core::{input, Input, InputError, Nodes};
+use ethereum_core::{input, Forks, Input, InputError, Nodes};
 use ethereum_host::Source;
+use serde_json::Value;
+
+/// Prague from the first block on.
+pub const PRAGUE: Forks = Forks {
+    prague: Some(0),
+    ..Forks::CANCUN
+};
 
 /// A file of `data`, decompressed.
 pub fn unpack(name: &str) -> Vec<u8> {
@@ -23,6 +30,15 @@ pub fn unpack(name: &str) -> Vec<u8> {
         .read_to_end(&mut bytes)
         .unwrap();
     bytes
+}
+
+/// Test blocks of a text, one JSON object a line: each with its input, the block with its witness.
+pub fn cases(text: &str) -> impl Iterator<Item = (Value, Vec<u8>)> + '_ {
+    text.lines().map(|line| {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let input = alloy_primitives::hex::decode(case["input"].as_str().unwrap()).unwrap();
+        (case, input)
+    })
 }
 
 /// Block 22615247 of Ethereum.

@@ -60,6 +60,11 @@ fn every_profile_is_complete_and_plausible() {
     assert_eq!(typical.map(|p| p.double_precision), [false, true, true]);
 }
 
+/// Returns whether two budgets are one: a processor's follows from the memory that is free at the time.
+fn close(a: u64, b: u64) -> bool {
+    a.abs_diff(b) <= a / 16
+}
+
 #[test]
 fn the_cpu_device_takes_a_profile() {
     let own = MetalContext::builder(Device::Cpu)
@@ -67,14 +72,18 @@ fn the_cpu_device_takes_a_profile() {
         .open()
         .unwrap();
     let own = own.device_profile();
-    assert_eq!(own, &DeviceProfile::named("cpu").unwrap());
+    let named = DeviceProfile::named("cpu").unwrap();
+    assert!(close(own.budget, named.budget));
+    let mut own_but_budget = own.clone();
+    own_but_budget.budget = named.budget;
+    assert_eq!(own_but_budget, named);
     for name in DeviceProfile::names() {
         let named = DeviceProfile::named(name).unwrap();
         let context = open(name);
         let (info, profile) = (context.info(), context.device_profile());
         assert_eq!((info.kind, profile.name), (DeviceKind::Cpu, name));
         assert_eq!(profile.max_buffer, named.max_buffer);
-        assert_eq!(profile.budget, named.budget);
+        assert!(close(profile.budget, named.budget));
         assert_eq!(profile.cores, named.cores);
         // What kernels of the processor are does not change.
         assert_eq!(profile.simd_width, own.simd_width);

@@ -252,7 +252,7 @@ fn damaged_files_are_errors() {
     let effort = match number("OPENVM_METAL_FUZZ_CASES") {
         Some(cases) => Effort::Cases((cases as usize).div_ceil(kinds.len())),
         None => Effort::Time(Duration::from_secs(
-            number("OPENVM_METAL_FUZZ_SECONDS").unwrap_or(4),
+            number("OPENVM_METAL_FUZZ_SECONDS").unwrap_or(2),
         )),
     };
     let seed = number("OPENVM_METAL_FUZZ_SEED").unwrap_or(0);

@@ -78,7 +78,8 @@ pub fn run(args: &BlockArgs, device: DeviceArgs) -> Result<()> {
     };
 
     // A guest that fails says so before anything is measured.
-    for input in &inputs {
+    for (text, input) in args.inputs.iter().zip(&inputs) {
+        table::note(format_args!("block, {}: execution", name_of(text)));
         let options = ProveOptions::default().with_output(&());
         let executed = subject
             .sdk

@@ -421,18 +421,22 @@ class Program:
         self.code[at : at + 2] = len(self.code).to_bytes(2, "big")
         self.op("JUMPDEST")
 
-    def loop(self) -> None:
-        """Statements that run a few times; the counter is below their words."""
-        self.push(self.random.randint(2, 6))
-        start = len(self.code)
-        self.op("JUMPDEST")
-        self.block(2)
+    def again(self, start: int) -> None:
+        """Takes 1 from the counter, and jumps back unless it is 0; removes it then."""
         self.push(1)
         self.code += b"\x90"  # SWAP1
         self.op("SUB")
         self.code += b"\x80"  # DUP1
         self.code += b"\x61" + start.to_bytes(2, "big")
         self.op("JUMPI", "POP")
+
+    def loop(self) -> None:
+        """Statements that run a few times; the counter is below their words."""
+        self.push(self.random.randint(2, 6))
+        start = len(self.code)
+        self.op("JUMPDEST")
+        self.block(2)
+        self.again(start)
 
     def shuffle(self) -> None:
         """Many words on the stack, copied, exchanged and combined."""
@@ -462,12 +466,7 @@ class Program:
             self.push(self.random.randrange(1000))
             start = len(self.code)
             self.op("JUMPDEST")
-            self.push(1)
-            self.code += b"\x90"  # SWAP1
-            self.op("SUB")
-            self.code += b"\x80"  # DUP1
-            self.code += b"\x61" + start.to_bytes(2, "big")
-            self.op("JUMPI", "POP")
+            self.again(start)
         elif choice == 1:
             self.push(self.random.randrange(256))
             self.push(self.random.randrange(2**19))

@@ -170,7 +170,7 @@ fn block_reason_fits(broken: &str, refusal: &Refusal) -> bool {
     }
 }
 
-/// What is wrong with the verdict of one block, if anything is.
+/// Describes a verdict on one block that is not the specification's; nothing if it is.
 fn fault(case: &Value, input: &[u8]) -> Option<String> {
     let forks = forks(case["fork"].as_str().unwrap());
     let result = Source::from_rlp(input).and_then(|source| source.prepare(forks));

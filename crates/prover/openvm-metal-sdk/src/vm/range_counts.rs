@@ -12,8 +12,8 @@ use crate::prelude::F;
 
 /// The range checks of a machine.
 ///
-/// A row makes dozens of checks. Threads that add to the same counters wait for each other's cache lines: with 16 threads that takes most of the
-/// time of a row. So each of them counts in a table of its own, which is added to the machine's in the end.
+/// A row makes dozens of checks. Threads that add to the same counters wait for each other's cache lines, so each thread counts in a table of its own,
+/// which is added to the machine's table in the end.
 #[derive(Clone)]
 pub(super) struct RangeCounts {
     range: SharedVariableRangeCheckerChip,

@@ -52,7 +52,7 @@ pub struct BlockArgs {
 /// Runs the benchmark. No proof is written.
 ///
 /// # Errors
-/// If an input or the program cannot be read, or a proof cannot be made.
+/// Errors of the inputs, the program, and the proofs.
 pub fn run(args: &BlockArgs, device: DeviceArgs) -> Result<()> {
     // Nothing is left half done.
     interrupt::at_once();

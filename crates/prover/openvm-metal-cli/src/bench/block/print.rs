@@ -8,7 +8,7 @@ use crate::{error::Result, table};
 /// Prints a table, or JSON.
 ///
 /// # Errors
-/// If standard output cannot be written.
+/// Failure of standard output.
 pub fn print(results: &BlockResults, json: bool) -> Result<()> {
     if json {
         return table::json(results);
@@ -84,7 +84,7 @@ fn bytes(value: Option<u64>) -> String {
     value.map_or_else(unknown, table::bytes)
 }
 
-/// A figure that nobody tells.
+/// A figure that neither the system nor a device reports.
 fn unknown() -> String {
     "unknown".to_owned()
 }

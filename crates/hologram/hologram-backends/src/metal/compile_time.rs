@@ -17,7 +17,7 @@ const FAR: [&str; 9] = [
 ];
 
 /// About how many seconds of processor time a compiler takes for a plan's kernel, alone in its unit for the processor: clang 19 on a server's core,
-/// mostly within a factor of two of what the example `compile_times` measures where that is over a second. Compilers take longer
+/// mostly within a factor of two of what was measured where that is over a second. Compilers take longer
 /// than in proportion: the terms of second order are what long programs cost.
 ///
 /// Cost: a look at each byte of the text for each of some twenty words.

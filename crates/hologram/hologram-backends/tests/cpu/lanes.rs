@@ -119,37 +119,7 @@ fn lanes_go_their_own_ways() {
 #[test]
 fn blocks_sum_their_lanes_by_a_tree() {
     let mut backend = CpuBackend::new();
-    let text = "
-        mov_imm.u64 r1, 8
-        cvt.u64.u32 r2, r252
-        mul.u64 r3, r2, r1
-        sts.u64 r255, [r0 + r3]
-        cvt.u64.u32 r4, r254
-        mov_imm.u32 r5, 1
-        mov_imm.u64 r6, 0
-    @round:
-        bar_sync 0
-        shr.u64 r4, r4, r5
-        set.eq.u64 p0, r4, r6
-        bra @done, p0
-        set.ge.u64 p1, r2, r4
-        bra @round, p1
-        add.u64 r7, r2, r4
-        mul.u64 r8, r7, r1
-        lds.u64 r9, [r0 + r8]
-        lds.u64 r10, [r0 + r3]
-        add.u64 r10, r10, r9
-        sts.u64 r10, [r0 + r3]
-        bra @round
-    @done:
-        set.ne.u64 p2, r2, r6
-        bra @end, p2
-        lds.u64 r11, [buf0 + 0]
-        cvt.u64.u32 r12, r253
-        mul.u64 r13, r12, r1
-        stg.u64 r11, [r14 + r13]
-    @end:
-        exit";
+    let text = include_str!("../tree.atlas");
     for block in [1u64, 2, 64, 256, 1024] {
         let out = backend.allocate_buffer(8 * 9).unwrap();
         let mut params = lanes(9, block as u32).with_u64(Register::new(14), out.raw());

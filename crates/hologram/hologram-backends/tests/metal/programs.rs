@@ -99,42 +99,22 @@ fn blocks_share_memory_and_meet() -> Outcome {
     Ok(())
 }
 
-/// Programs that Python's arrays write, whose tests hold that the files are what it writes: three times the sums of two rows, each by a
-/// block, or in two parts by a block each, which take turns of 256 elements.
+/// Lanes of a block fold by a tree in shared memory: barriers in a loop.
 #[test]
-fn blocks_fold_rows() -> Outcome {
-    let cases = [
-        (include_str!("folds/whole.atlas"), 700, 1),
-        (include_str!("folds/parts.atlas"), 5000, 2),
-    ];
+fn blocks_fold_by_a_tree() -> Outcome {
+    let program: Program = include_str!("../tree.atlas").parse()?;
     for mut backend in backends()? {
-        for (text, length, parts) in cases {
-            let program: Program = text.parse()?;
-            let data: Vec<u32> = (0..2 * length).map(|i: u32| i.wrapping_mul(i)).collect();
-            let mut expected = vec![0u32; 2 * parts];
-            for (row, row_data) in data.chunks(length as usize).enumerate() {
-                for (i, x) in row_data.iter().enumerate() {
-                    let sum = &mut expected[row * parts + i / 256 % parts];
-                    *sum = sum.wrapping_add(x.wrapping_mul(3));
-                }
-            }
-            let from = backend.allocate_buffer(4 * data.len())?;
-            let to = backend.allocate_buffer(4 * expected.len())?;
-            backend.copy_to_buffer(from, &bytes(&data))?;
-            backend.copy_to_buffer(to, &[0xa5; 16][..4 * expected.len()])?;
-            let mut params = linear(2 * parts as u32, 256)
-                .with_u64(Register::new(160), from.raw())
-                .with_u64(Register::new(161), to.raw());
-            params.launch = params.launch.with_shared_memory(4 * (256 + 16));
+        for block in [1u32, 64, 256] {
+            let out = backend.allocate_buffer(8 * 9)?;
+            let mut params = linear(9, block).with_u64(Register::new(14), out.raw());
+            params.launch = params.launch.with_shared_memory(8 * block as usize);
             backend.execute_program_with_params(&program, &params)?;
-            assert_eq!(
-                words(&mut backend, to, expected.len())?,
-                expected,
-                "{parts}"
-            );
-            for handle in [from, to] {
-                backend.free_buffer(handle)?;
+            for (i, sum) in words(&mut backend, out, 18)?.chunks(2).enumerate() {
+                let first = i as u32 * block;
+                let expected = (first..first + block).sum::<u32>();
+                assert_eq!(sum, [expected, 0], "block {i} of {block} lanes");
             }
+            backend.free_buffer(out)?;
         }
     }
     Ok(())

@@ -42,6 +42,12 @@ fn targets_on_the_source() -> Result<(), BackendError> {
             );
         }
         backend.sort(&sorting, Sorted::Order, at(0), at(bytes))?;
+        let mut found = vec![0; 2 * bytes];
+        backend.copy_from_buffer_at(buffer, bytes, &mut found)?;
+        let mut order: Vec<u64> = (0..cols).collect();
+        order.sort_by_key(|&i| word(i as usize));
+        let expected: Vec<u8> = order.into_iter().flat_map(u64::to_le_bytes).collect();
+        assert!(found == expected, "order of {cols}");
         backend.copy_to_buffer_at(buffer, 0, &data)?;
         backend.sort(&sorting, Sorted::Values, at(0), at(0))?;
         let mut found = vec![0; bytes];

@@ -1,62 +1,10 @@
-//! Sorts of rows on devices against the host's, and what is refused.
+//! Sorts of rows that are refused.
 
 use hologram_backends::Ty;
 use hologram_core::sorting::{sort, RowsOf, Sorted};
 use hologram_core::{DynBuffer, Error, Executor};
 
-use super::support::{buffer, data, devices, Random};
-
-const SHAPES: [(usize, usize); 6] = [(1, 1), (3, 7), (2, 1025), (1, 5000), (0, 4), (4, 0)];
-
-/// Contents of a target with four elements more after a sort.
-fn sorted(
-    exec: &Executor,
-    (what, descending): (Sorted, bool),
-    (rows, cols): (usize, usize),
-    ty: Ty,
-    bytes: &[u8],
-) -> Vec<u8> {
-    let source = buffer(exec, ty, bytes);
-    let wanted = match what {
-        Sorted::Values => ty,
-        Sorted::Order => Ty::I64,
-    };
-    let filled = vec![0x5a; (rows * cols + 4) * wanted.size()];
-    let target = buffer(exec, wanted, &filled);
-    let from = RowsOf {
-        buffer: &source,
-        offset: 3,
-    };
-    let to = RowsOf {
-        buffer: &target,
-        offset: 2,
-    };
-    sort(exec, what, descending, (rows, cols), from, to).unwrap();
-    target.to_bytes().unwrap()
-}
-
-#[test]
-fn rows() {
-    let (host, devices) = (Executor::new().unwrap(), devices());
-    let mut random = Random(77);
-    for ty in [Ty::I32, Ty::U32, Ty::F32, Ty::I64, Ty::U64, Ty::F64] {
-        for shape in SHAPES {
-            let bytes = data(&mut random, ty, shape.0 * shape.1 + 3);
-            for way in [
-                (Sorted::Values, false),
-                (Sorted::Values, true),
-                (Sorted::Order, false),
-                (Sorted::Order, true),
-            ] {
-                let expected = sorted(&host, way, shape, ty, &bytes);
-                for device in &devices {
-                    let found = sorted(device, way, shape, ty, &bytes);
-                    assert!(found == expected, "{way:?} of {ty}, {shape:?}");
-                }
-            }
-        }
-    }
-}
+use super::support::{buffer, devices};
 
 #[test]
 fn what_does_not_fit() {

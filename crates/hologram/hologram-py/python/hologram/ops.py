@@ -9,6 +9,9 @@ Raises (all of them): `DTypeError` for types that differ or that the operation d
 `ClosedError` for what was closed or freed.
 """
 
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
 from . import _hologram as _native
 from ._hologram import Buffer, Executor
 from .errors import ShapeError
@@ -65,207 +68,132 @@ __all__ = [
     "vector_tan",
 ]
 
+_F = TypeVar("_F", bound=Callable[..., object])
 
-def vector_add(
-    ex: Executor, a: Buffer, b: Buffer, c: Buffer, n: int | None = None
-) -> None:
-    """c = a + b; integers wrap."""
-    _native.binary(ex, "add", a, b, c, n)
+# Functions that differ in their operation alone: their types, and what makes them.
 
 
-def vector_sub(
-    ex: Executor, a: Buffer, b: Buffer, c: Buffer, n: int | None = None
-) -> None:
-    """c = a - b; integers wrap."""
-    _native.binary(ex, "sub", a, b, c, n)
+class _Unary(Protocol):
+    __name__: str
 
+    def __call__(self, ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None: ...
 
-def vector_mul(
-    ex: Executor, a: Buffer, b: Buffer, c: Buffer, n: int | None = None
-) -> None:
-    """c = a * b; integers wrap."""
-    _native.binary(ex, "mul", a, b, c, n)
 
+class _Binary(Protocol):
+    __name__: str
 
-def vector_div(
-    ex: Executor, a: Buffer, b: Buffer, c: Buffer, n: int | None = None
-) -> None:
-    """c = a / b; integers truncate, and dividing one by zero is a `FaultError`."""
-    _native.binary(ex, "div", a, b, c, n)
+    def __call__(self, ex: Executor, a: Buffer, b: Buffer, c: Buffer, n: int | None = None) -> None: ...
 
 
-def vector_min(
-    ex: Executor, a: Buffer, b: Buffer, c: Buffer, n: int | None = None
-) -> None:
-    """c = the smaller; a NaN yields the other."""
-    _native.binary(ex, "min", a, b, c, n)
+class _Scalar(Protocol):
+    __name__: str
 
+    def __call__(self, ex: Executor, a: Buffer, c: Buffer, scalar: float, n: int | None = None) -> None: ...
 
-def vector_max(
-    ex: Executor, a: Buffer, b: Buffer, c: Buffer, n: int | None = None
-) -> None:
-    """c = the larger; a NaN yields the other."""
-    _native.binary(ex, "max", a, b, c, n)
 
+class _Reduction(Protocol):
+    __name__: str
 
-def vector_pow(
-    ex: Executor, a: Buffer, b: Buffer, c: Buffer, n: int | None = None
-) -> None:
-    """c = a to the b; floats."""
-    _native.binary(ex, "pow", a, b, c, n)
+    def __call__(self, ex: Executor, input: Buffer, output: Buffer | None = None, n: int | None = None) -> float: ...
 
 
-def vector_atan2(
-    ex: Executor, a: Buffer, b: Buffer, c: Buffer, n: int | None = None
-) -> None:
-    """c = angle of the point (b, a); floats."""
-    _native.binary(ex, "atan2", a, b, c, n)
+class _Loss(Protocol):
+    __name__: str
 
+    def __call__(
+        self, ex: Executor, pred: Buffer, target: Buffer, output: Buffer | None = None, n: int | None = None
+    ) -> float: ...
 
-def vector_abs(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
-    """c = |a|; the minimum integer stays."""
-    _native.unary(ex, "abs", a, c, n)
 
+def _named(function: _F, name: str, meaning: str) -> _F:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = meaning
+    return function
 
-def vector_neg(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
-    """c = -a; the minimum integer stays."""
-    _native.unary(ex, "neg", a, c, n)
 
+def _unary(name: str, meaning: str) -> _Unary:
+    operation = name.removeprefix("vector_")
 
-def vector_relu(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
-    """c = max(a, 0); NaN gives 0."""
-    _native.unary(ex, "relu", a, c, n)
+    def function(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
+        _native.unary(ex, operation, a, c, n)
 
+    return _named(function, name, meaning)
 
-def vector_exp(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
-    """c = e to the a; floats."""
-    _native.unary(ex, "exp", a, c, n)
 
+def _binary(name: str, meaning: str) -> _Binary:
+    operation = name.removeprefix("vector_")
 
-def vector_log(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
-    """c = natural logarithm of a; floats."""
-    _native.unary(ex, "log", a, c, n)
+    def function(ex: Executor, a: Buffer, b: Buffer, c: Buffer, n: int | None = None) -> None:
+        _native.binary(ex, operation, a, b, c, n)
 
+    return _named(function, name, meaning)
 
-def vector_sqrt(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
-    """c = square root of a; floats."""
-    _native.unary(ex, "sqrt", a, c, n)
 
+def _scalar(name: str, meaning: str) -> _Scalar:
+    operation = name.removeprefix("scalar_")
 
-def vector_rsqrt(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
-    """c = 1 / square root of a; floats."""
-    _native.unary(ex, "rsqrt", a, c, n)
+    def function(ex: Executor, a: Buffer, c: Buffer, scalar: float, n: int | None = None) -> None:
+        _native.scalar(ex, operation, a, c, scalar, n)
 
+    return _named(function, name, meaning)
 
-def vector_sin(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
-    """c = sine of a; floats."""
-    _native.unary(ex, "sin", a, c, n)
 
+def _reduction(name: str, meaning: str) -> _Reduction:
+    operation = name.removeprefix("reduce_")
 
-def vector_cos(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
-    """c = cosine of a; floats."""
-    _native.unary(ex, "cos", a, c, n)
+    def function(ex: Executor, input: Buffer, output: Buffer | None = None, n: int | None = None) -> float:
+        return _native.reduce(ex, operation, input, output, n)
 
+    return _named(function, name, meaning)
 
-def vector_tan(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
-    """c = tangent of a; floats."""
-    _native.unary(ex, "tan", a, c, n)
 
+def _loss(name: str, meaning: str) -> _Loss:
+    operation = name.removesuffix("_loss")
 
-def vector_erf(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
-    """c = error function of a; floats."""
-    _native.unary(ex, "erf", a, c, n)
+    def function(
+        ex: Executor, pred: Buffer, target: Buffer, output: Buffer | None = None, n: int | None = None
+    ) -> float:
+        return _native.loss(ex, operation, pred, target, output, n)
 
+    return _named(function, name, meaning)
 
-def vector_ceil(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
-    """c = a rounded towards plus infinity; floats."""
-    _native.unary(ex, "ceil", a, c, n)
 
+vector_add = _binary("vector_add", "c = a + b; integers wrap.")
+vector_sub = _binary("vector_sub", "c = a - b; integers wrap.")
+vector_mul = _binary("vector_mul", "c = a * b; integers wrap.")
+vector_div = _binary("vector_div", "c = a / b; integers truncate, and dividing one by zero is a `FaultError`.")
+vector_min = _binary("vector_min", "c = the smaller; a NaN yields the other.")
+vector_max = _binary("vector_max", "c = the larger; a NaN yields the other.")
+vector_pow = _binary("vector_pow", "c = a to the b; floats.")
+vector_atan2 = _binary("vector_atan2", "c = angle of the point (b, a); floats.")
 
-def vector_floor(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
-    """c = a rounded towards minus infinity; floats."""
-    _native.unary(ex, "floor", a, c, n)
-
-
-def vector_round(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
-    """c = a rounded to the nearest, halves to even; floats."""
-    _native.unary(ex, "round", a, c, n)
-
-
-def vector_reciprocal(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
-    """c = 1 / a; floats."""
-    _native.unary(ex, "reciprocal", a, c, n)
-
-
-def sigmoid(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
-    """c = 1 / (1 + exp(-a)); floats."""
-    _native.unary(ex, "sigmoid", a, c, n)
-
-
-def tanh(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
-    """c = hyperbolic tangent of a; floats."""
-    _native.unary(ex, "tanh", a, c, n)
-
-
-def gelu(ex: Executor, a: Buffer, c: Buffer, n: int | None = None) -> None:
-    """c = a / 2 * (1 + tanh(sqrt(2 / pi) * (a + 0.044715 a^3))); floats."""
-    _native.unary(ex, "gelu", a, c, n)
-
-
-def scalar_add(
-    ex: Executor, a: Buffer, c: Buffer, scalar: float, n: int | None = None
-) -> None:
-    """c = a + scalar."""
-    _native.scalar(ex, "add", a, c, scalar, n)
-
-
-def scalar_sub(
-    ex: Executor, a: Buffer, c: Buffer, scalar: float, n: int | None = None
-) -> None:
-    """c = a - scalar."""
-    _native.scalar(ex, "sub", a, c, scalar, n)
-
-
-def scalar_mul(
-    ex: Executor, a: Buffer, c: Buffer, scalar: float, n: int | None = None
-) -> None:
-    """c = a * scalar."""
-    _native.scalar(ex, "mul", a, c, scalar, n)
-
-
-def scalar_div(
-    ex: Executor, a: Buffer, c: Buffer, scalar: float, n: int | None = None
-) -> None:
-    """c = a / scalar; an integer scalar of zero is a `FaultError`."""
-    _native.scalar(ex, "div", a, c, scalar, n)
-
-
-def scalar_min(
-    ex: Executor, a: Buffer, c: Buffer, scalar: float, n: int | None = None
-) -> None:
-    """c = the smaller of a and scalar; a NaN yields the other."""
-    _native.scalar(ex, "min", a, c, scalar, n)
-
-
-def scalar_max(
-    ex: Executor, a: Buffer, c: Buffer, scalar: float, n: int | None = None
-) -> None:
-    """c = the larger of a and scalar; a NaN yields the other."""
-    _native.scalar(ex, "max", a, c, scalar, n)
-
-
-def scalar_pow(
-    ex: Executor, a: Buffer, c: Buffer, scalar: float, n: int | None = None
-) -> None:
-    """c = a to the scalar; floats."""
-    _native.scalar(ex, "pow", a, c, scalar, n)
-
-
-def scalar_atan2(
-    ex: Executor, a: Buffer, c: Buffer, scalar: float, n: int | None = None
-) -> None:
-    """c = angle of the point (scalar, a); floats."""
-    _native.scalar(ex, "atan2", a, c, scalar, n)
+vector_abs = _unary("vector_abs", "c = |a|; the minimum integer stays.")
+vector_neg = _unary("vector_neg", "c = -a; the minimum integer stays.")
+vector_relu = _unary("vector_relu", "c = max(a, 0); NaN gives 0.")
+vector_exp = _unary("vector_exp", "c = e to the a; floats.")
+vector_log = _unary("vector_log", "c = natural logarithm of a; floats.")
+vector_sqrt = _unary("vector_sqrt", "c = square root of a; floats.")
+vector_rsqrt = _unary("vector_rsqrt", "c = 1 / square root of a; floats.")
+vector_sin = _unary("vector_sin", "c = sine of a; floats.")
+vector_cos = _unary("vector_cos", "c = cosine of a; floats.")
+vector_tan = _unary("vector_tan", "c = tangent of a; floats.")
+vector_erf = _unary("vector_erf", "c = error function of a; floats.")
+vector_ceil = _unary("vector_ceil", "c = a rounded towards plus infinity; floats.")
+vector_floor = _unary("vector_floor", "c = a rounded towards minus infinity; floats.")
+vector_round = _unary("vector_round", "c = a rounded to the nearest, halves to even; floats.")
+vector_reciprocal = _unary("vector_reciprocal", "c = 1 / a; floats.")
+sigmoid = _unary("sigmoid", "c = 1 / (1 + exp(-a)); floats.")
+tanh = _unary("tanh", "c = hyperbolic tangent of a; floats.")
+gelu = _unary("gelu", "c = a / 2 * (1 + tanh(sqrt(2 / pi) * (a + 0.044715 a^3))); floats.")
+
+scalar_add = _scalar("scalar_add", "c = a + scalar.")
+scalar_sub = _scalar("scalar_sub", "c = a - scalar.")
+scalar_mul = _scalar("scalar_mul", "c = a * scalar.")
+scalar_div = _scalar("scalar_div", "c = a / scalar; an integer scalar of zero is a `FaultError`.")
+scalar_min = _scalar("scalar_min", "c = the smaller of a and scalar; a NaN yields the other.")
+scalar_max = _scalar("scalar_max", "c = the larger of a and scalar; a NaN yields the other.")
+scalar_pow = _scalar("scalar_pow", "c = a to the scalar; floats.")
+scalar_atan2 = _scalar("scalar_atan2", "c = angle of the point (scalar, a); floats.")
 
 
 def vector_clip(
@@ -306,65 +234,29 @@ def layer_norm(
     _native.layer_norm(ex, input, gamma, beta, output, rows, cols, epsilon)
 
 
-def reduce_sum(
-    ex: Executor, input: Buffer, output: Buffer | None = None, n: int | None = None
-) -> float:
-    """Sum of all elements, 0 of none; integers wrap. It is also left in `output[0]`."""
-    return _native.reduce(ex, "sum", input, output, n)
+reduce_sum = _reduction("reduce_sum", "Sum of all elements, 0 of none; integers wrap. It is also left in `output[0]`.")
+reduce_product = _reduction(
+    "reduce_product",
+    "Product of all elements, 1 of none; integers wrap. It is also left in `output[0]`.",
+)
+reduce_min = _reduction(
+    "reduce_min",
+    "Smallest element; infinity or the largest integer of none. It is also left in `output[0]`.",
+)
+reduce_max = _reduction(
+    "reduce_max",
+    "Largest element; minus infinity or the smallest integer of none. It is also left in `output[0]`.",
+)
 
-
-def reduce_product(
-    ex: Executor, input: Buffer, output: Buffer | None = None, n: int | None = None
-) -> float:
-    """Product of all elements, 1 of none; integers wrap. It is also left in `output[0]`."""
-    return _native.reduce(ex, "product", input, output, n)
-
-
-def reduce_min(
-    ex: Executor, input: Buffer, output: Buffer | None = None, n: int | None = None
-) -> float:
-    """Smallest element; infinity or the largest integer of none. It is also left in `output[0]`."""
-    return _native.reduce(ex, "min", input, output, n)
-
-
-def reduce_max(
-    ex: Executor, input: Buffer, output: Buffer | None = None, n: int | None = None
-) -> float:
-    """Largest element; minus infinity or the smallest integer of none. It is also left in `output[0]`."""
-    return _native.reduce(ex, "max", input, output, n)
-
-
-def mse_loss(
-    ex: Executor,
-    pred: Buffer,
-    target: Buffer,
-    output: Buffer | None = None,
-    n: int | None = None,
-) -> float:
-    """Mean of (p - t)^2; NaN of none. It is also left in `output[0]`."""
-    return _native.loss(ex, "mse", pred, target, output, n)
-
-
-def cross_entropy_loss(
-    ex: Executor,
-    pred: Buffer,
-    target: Buffer,
-    output: Buffer | None = None,
-    n: int | None = None,
-) -> float:
-    """Minus the mean of t ln p; NaN of none. It is also left in `output[0]`."""
-    return _native.loss(ex, "cross_entropy", pred, target, output, n)
-
-
-def binary_cross_entropy_loss(
-    ex: Executor,
-    pred: Buffer,
-    target: Buffer,
-    output: Buffer | None = None,
-    n: int | None = None,
-) -> float:
-    """Minus the mean of t ln p + (1 - t) ln(1 - p); NaN of none. It is also left in `output[0]`."""
-    return _native.loss(ex, "binary_cross_entropy", pred, target, output, n)
+mse_loss = _loss("mse_loss", "Mean of (p - t)^2; NaN of none. It is also left in `output[0]`.")
+cross_entropy_loss = _loss(
+    "cross_entropy_loss",
+    "Minus the mean of t ln p; NaN of none. It is also left in `output[0]`.",
+)
+binary_cross_entropy_loss = _loss(
+    "binary_cross_entropy_loss",
+    "Minus the mean of t ln p + (1 - t) ln(1 - p); NaN of none. It is also left in `output[0]`.",
+)
 
 
 def gemm(ex: Executor, a: Buffer, b: Buffer, c: Buffer, m: int, n: int, k: int) -> None:

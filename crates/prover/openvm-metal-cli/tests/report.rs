@@ -180,7 +180,7 @@ fn bad_units_cost_themselves_alone() {
         "--device",
         "cpu",
         "--item-limit",
-        "45",
+        "20",
         "--only",
         "kernels",
         "--only",

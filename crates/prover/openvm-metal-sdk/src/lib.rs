@@ -62,6 +62,7 @@ mod memory_config;
 mod metering;
 mod moduli;
 mod options;
+mod own_thread;
 mod parallel_verification;
 pub mod parameters;
 mod poseidon2;

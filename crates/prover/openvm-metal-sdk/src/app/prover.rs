@@ -21,6 +21,7 @@ use crate::{
     error::SdkError,
     host_memory::default_host_memory,
     options::ProveOptions,
+    own_thread::on_own_thread,
     prelude::{Digest, SC},
     report::Report,
 };
@@ -117,12 +118,14 @@ impl<E: SdkEngine> AppProver<E> {
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
-        let start = Instant::now();
-        let fleet = self.fleet();
-        let (proof, mut report) = self.prove_into(input, options, &fleet, &())?;
-        self.finish(&mut report, &fleet, start);
-        report.app = report.total;
-        Ok((proof, report))
+        on_own_thread(|| {
+            let start = Instant::now();
+            let fleet = self.fleet();
+            let (proof, mut report) = self.prove_into(input, options, &fleet, &())?;
+            self.finish(&mut report, &fleet, start);
+            report.app = report.total;
+            Ok((proof, report))
+        })
     }
 
     /// [`generic_prove`](Self::generic_prove) with the proofs given to a sink as they are made.

@@ -15,6 +15,7 @@ use crate::{
     error::{guard, SdkError, Stage},
     executable::{digest, ProgramSource},
     options::ProveOptions,
+    own_thread::on_own_thread,
     prelude::{F, SC},
     progress::Event,
     report::{Laps, Report},
@@ -115,6 +116,10 @@ impl<E: SdkEngine> Sdk<E> {
     }
 
     fn committed(&self, exe: &Arc<VmExe<F>>) -> Result<Vec<Arc<CommittedExe<E>>>, SdkError> {
+        on_own_thread(|| self.committed_here(exe))
+    }
+
+    fn committed_here(&self, exe: &Arc<VmExe<F>>) -> Result<Vec<Arc<CommittedExe<E>>>, SdkError> {
         let mut programs = lock(&self.programs);
         let position = |is_same: &dyn Fn(&CommittedExe<E>) -> bool| {
             programs.iter().position(|exes| is_same(&exes[0]))
@@ -147,6 +152,15 @@ impl<E: SdkEngine> Sdk<E> {
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
+        on_own_thread(|| self.prove_app_here(exe, input, options))
+    }
+
+    fn prove_app_here(
+        &self,
+        exe: Arc<VmExe<F>>,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
         let start = Instant::now();
         let mut laps = Laps::since(start);
         options.progress.event(Event::Preparing {
@@ -172,6 +186,15 @@ impl<E: SdkEngine> Sdk<E> {
     /// # Errors
     /// Errors of [`prove`](Self::prove).
     pub fn generic_prove(
+        &self,
+        exe: Arc<VmExe<F>>,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<Proved, SdkError> {
+        on_own_thread(|| self.prove_here(exe, input, options))
+    }
+
+    fn prove_here(
         &self,
         exe: Arc<VmExe<F>>,
         input: StdIn,

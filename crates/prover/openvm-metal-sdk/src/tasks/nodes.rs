@@ -12,6 +12,7 @@ use crate::{
     devices::Fleet,
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
+    own_thread::on_own_thread,
     prelude::{F, SC},
     sdk::{MetalSdk, Sdk},
     verification::check_proof,
@@ -59,10 +60,12 @@ impl<E: SdkEngine> Sdk<E> {
         let names = stations.iter().map(|station| station.name().to_owned());
         let capacities = keys.iter().map(|keys| keys.capacity());
         let fleet = Fleet::new(names.zip(capacities), self.turns());
-        let proved = guard(Stage::Pipeline, || {
-            prove_node(&keys, &fleet, (level, index), below, None)
-        })??;
-        Ok(proved.proof)
+        on_own_thread(|| {
+            let proved = guard(Stage::Pipeline, || {
+                prove_node(&keys, &fleet, (level, index), below, None)
+            })??;
+            Ok(proved.proof)
+        })
     }
 }
 

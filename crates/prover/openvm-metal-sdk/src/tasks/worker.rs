@@ -26,6 +26,7 @@ use crate::{
     executable::ProgramSource,
     host_memory::default_host_memory,
     options::{ProveOptions, Threads},
+    own_thread::on_own_thread,
     prelude::{F, SC},
     progress::Event,
     sdk::MetalSdk,
@@ -180,6 +181,10 @@ impl SegmentWorker<MetalEngine> {
     /// What goes wrong in the guest or on the device; [`SdkError::Plan`] if the plan has no such segment; [`SdkError::HostMemory`] if the host
     /// may not hold it.
     pub fn prove(&self, index: usize, options: &ProveOptions<'_>) -> Result<Proof<SC>, SdkError> {
+        on_own_thread(|| self.prove_here(index, options))
+    }
+
+    fn prove_here(&self, index: usize, options: &ProveOptions<'_>) -> Result<Proof<SC>, SdkError> {
         let segment = self.plan.segment(index)?;
         options.check_cancelled()?;
         let keys = self.prover.keys();

@@ -3,6 +3,7 @@
 use openvm_metal_common::Device;
 use openvm_metal_sdk::{MetalSdk, ProveOptions, RowOrder};
 use openvm_stark_backend::codec::Encode;
+use rayon::prelude::*;
 
 use crate::{
     guest::{elf, sums},
@@ -45,16 +46,22 @@ fn prove(sdk: &MetalSdk, options: ProveOptions<'_>) -> Bytes {
 fn bytes_do_not_depend_on_threads_machines_and_devices() {
     let one = on(&[Device::Cpu], RowOrder::Sorted, false);
     let options = ProveOptions::default();
-    let with_threads = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        let pool = pool.build().unwrap();
-        pool.install(|| prove(&one, options.with_in_flight(1)))
-    };
-    let first = with_threads(1);
+    let first = prove(&one, options.with_in_flight(1));
     assert!(first.segments.len() >= 3, "{}", first.segments.len());
     let campaign = std::env::var_os(CAMPAIGN).is_some();
+    // On every thread of rayon's pool at once, where traces are made as well.
+    let exe = one.executable(elf(&sums(N))).unwrap();
+    let calls = (0..2 * rayon::current_num_threads()).into_par_iter();
+    calls.with_max_len(1).for_each(|_| {
+        let (app, _) = one.prove_app(exe.clone(), input(), &options).unwrap();
+        let segments = app.per_segment.iter();
+        let segments = segments.map(|proof| proof.encode_to_vec().unwrap());
+        assert!(
+            segments.eq(first.segments.iter().cloned()),
+            "rayon's threads"
+        );
+    });
     if campaign {
-        assert!(first == with_threads(3), "three threads");
         assert!(
             first == prove(&one, options.with_machines(3).with_in_flight(4)),
             "three machines"

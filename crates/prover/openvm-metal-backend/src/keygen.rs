@@ -33,10 +33,16 @@ impl KeygenConfig {
         Self {
             params,
             hasher: KeygenHasher {
-                hash: PaddingFreeSponge::new(permutation.clone()),
+                hash: Some(PaddingFreeSponge::new(permutation.clone())),
                 compress: TruncatedPermutation::new(permutation),
             },
         }
+    }
+
+    /// The same for keys whose hash is not used: hashes of slices are zero.
+    pub fn without_hashes(mut self) -> Self {
+        self.hasher.hash = None;
+        self
     }
 }
 
@@ -58,7 +64,8 @@ impl StarkProtocolConfig for KeygenConfig {
 /// The hash of [`SC`] on the host: a sponge over Poseidon2 and the truncated permutation.
 #[derive(Clone, Debug)]
 pub struct KeygenHasher {
-    hash: PaddingFreeSponge<HostPoseidon2, WIDTH, RATE, DIGEST_SIZE>,
+    /// Absent if slices are not hashed.
+    hash: Option<PaddingFreeSponge<HostPoseidon2, WIDTH, RATE, DIGEST_SIZE>>,
     compress: TruncatedPermutation<HostPoseidon2, 2, CHUNK, WIDTH>,
 }
 
@@ -67,7 +74,8 @@ impl MerkleHasher for KeygenHasher {
     type Digest = Digest;
 
     fn hash_slice(&self, values: &[F]) -> Digest {
-        self.hash.hash_slice(values)
+        let hash = self.hash.as_ref();
+        hash.map_or_else(Digest::default, |hash| hash.hash_slice(values))
     }
 
     fn compress(&self, left: Digest, right: Digest) -> Digest {

@@ -63,4 +63,4 @@ pub use programs::ProgramError;
 pub use prove::OpeningPoint;
 pub use stacked::{StackedPcsDataMetal, StackedRange};
 pub use transcript::DuplexSpongeMetal;
-pub use transport::{compile_kernels, kernel_texts};
+pub use transport::{compile_kernels, compiled_airs, kernel_texts};

@@ -142,10 +142,36 @@ impl<SC: HashScheme> MetalDevice<SC> {
         }
     }
 
+    /// Brings a proving key with its [`compiled_airs`] to the device.
+    pub fn transport_compiled(
+        &self,
+        mpk: &MultiStarkProvingKey<SC>,
+        compiled: &[Transported<AirDataMetal>],
+    ) -> DeviceMultiStarkProvingKey<MetalBackend<SC>> {
+        let _span = tracing::info_span!("transport_pk_to_device").entered();
+        let keys = mpk.per_air.iter().zip(compiled);
+        let mut per_air: Vec<_> = keys
+            .map(|(pk, programs)| self.upload_air(pk, programs.clone()))
+            .collect();
+        if let Err(error) = self.start_kernels(&mut per_air) {
+            let error = Arc::new(error);
+            for air in &mut per_air {
+                air.other_data = Transported::failed(error.clone());
+            }
+        }
+        DeviceMultiStarkProvingKey::new(
+            per_air,
+            mpk.trace_height_constraints.clone(),
+            mpk.max_constraint_degree,
+            mpk.params.clone(),
+            mpk.vk_pre_hash,
+        )
+    }
+
     fn upload_air(
         &self,
         pk: &StarkProvingKey<SC>,
-        programs: Result<AirDataMetal, MetalProverError>,
+        programs: Transported<AirDataMetal>,
     ) -> DeviceStarkProvingKey<MetalBackend<SC>> {
         let preprocessed_data = pk.preprocessed_data.as_ref().map(|data| {
             let trace = data.mat_view(0).to_matrix();
@@ -159,7 +185,7 @@ impl<SC: HashScheme> MetalDevice<SC> {
             air_name: pk.air_name.clone(),
             vk: pk.vk.clone(),
             preprocessed_data,
-            other_data: Transported::from_result(programs),
+            other_data: programs,
         }
     }
 
@@ -192,7 +218,7 @@ pub fn compile_kernels<SC: HashScheme>(
     folder: &Path,
     mpk: &MultiStarkProvingKey<SC>,
 ) -> Result<usize, MetalProverError> {
-    let airs = compiled_airs(mpk)?;
+    let airs = programs_of_airs(mpk)?;
     generated::compile_ahead(kind, folder, airs.iter().map(AirDataMetal::programs))
 }
 
@@ -204,14 +230,25 @@ pub fn kernel_texts<SC: HashScheme>(
     kind: DeviceKind,
     mpk: &MultiStarkProvingKey<SC>,
 ) -> Result<Vec<String>, MetalProverError> {
-    let airs = compiled_airs(mpk)?;
+    let airs = programs_of_airs(mpk)?;
     Ok(generated::texts(
         kind,
         airs.iter().map(AirDataMetal::programs),
     ))
 }
 
-fn compiled_airs<SC: HashScheme>(
+/// Programs of the constraints of each AIR, which are the same on every device. Those that cannot be compiled refuse proofs, as what does not reach a
+/// device.
+pub fn compiled_airs<SC: HashScheme>(
+    mpk: &MultiStarkProvingKey<SC>,
+) -> Vec<Transported<AirDataMetal>> {
+    // Some take a hundred times as long as others.
+    let airs = mpk.per_air.par_iter().with_max_len(1);
+    airs.map(|pk| Transported::from_result(programs(pk)))
+        .collect()
+}
+
+fn programs_of_airs<SC: HashScheme>(
     mpk: &MultiStarkProvingKey<SC>,
 ) -> Result<Vec<AirDataMetal>, MetalProverError> {
     mpk.per_air.par_iter().map(programs).collect()
@@ -256,27 +293,7 @@ impl<SC: HashScheme> DeviceDataTransporter<SC, MetalBackend<SC>> for MetalDevice
         &self,
         mpk: &MultiStarkProvingKey<SC>,
     ) -> DeviceMultiStarkProvingKey<MetalBackend<SC>> {
-        let _span = tracing::info_span!("transport_pk_to_device").entered();
-        // Some take a hundred times as long as others.
-        let airs = mpk.per_air.par_iter().with_max_len(1);
-        let programs: Vec<_> = airs.map(programs).collect();
-        let keys = mpk.per_air.iter().zip(programs);
-        let mut per_air: Vec<_> = keys
-            .map(|(pk, programs)| self.upload_air(pk, programs))
-            .collect();
-        if let Err(error) = self.start_kernels(&mut per_air) {
-            let error = Arc::new(error);
-            for air in &mut per_air {
-                air.other_data = Transported::failed(error.clone());
-            }
-        }
-        DeviceMultiStarkProvingKey::new(
-            per_air,
-            mpk.trace_height_constraints.clone(),
-            mpk.max_constraint_degree,
-            mpk.params.clone(),
-            mpk.vk_pre_hash,
-        )
+        self.transport_compiled(mpk, &compiled_airs(mpk))
     }
 
     fn transport_matrix_to_device(&self, matrix: &ColMajorMatrix<F>) -> MetalMatrix<F> {

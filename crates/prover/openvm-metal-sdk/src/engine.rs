@@ -7,12 +7,13 @@
 use std::{error::Error, fmt, sync::Arc};
 
 use openvm_metal_backend::{
-    kernels, BabyBearPoseidon2MetalEngine, KeptCodewords, MetalBackend, MetalDevice, MetalMatrix,
-    MetalProverError,
+    compiled_airs, kernels, BabyBearPoseidon2MetalEngine, KeptCodewords, MetalBackend, MetalDevice,
+    MetalMatrix, MetalProverError,
 };
 use openvm_metal_common::{kernel::KernelLibrary, Device, DeviceKind, MetalContext};
 use openvm_metal_tracegen::{DeviceChips, Permutations, RowChip, SegmentTraces, Table, TraceError};
 use openvm_stark_backend::{
+    keygen::types::MultiStarkProvingKey,
     p3_matrix::dense::RowMajorMatrix,
     prover::{
         ColMajorMatrix, DeviceDataTransporter, DeviceMultiStarkProvingKey, ProverBackend,
@@ -86,6 +87,9 @@ pub trait MakeTraces<Matrix> {
 pub type DeviceTraces<E> =
     Box<dyn MakeTraces<<<E as StarkEngine>::PB as ProverBackend>::Matrix> + Send>;
 
+/// Data of an AIR that engines of `E` keep beside its key.
+pub type OtherAirData<E> = <<E as StarkEngine>::PB as ProverBackend>::OtherAirData;
+
 /// A `StarkEngine` that the SDK can drive.
 pub trait SdkEngine:
     StarkEngine<
@@ -131,6 +135,21 @@ pub trait SdkEngine:
     /// Reason why these devices cannot prove together, if they cannot.
     fn refusal(_devices: &[Self::Device]) -> Option<String> {
         None
+    }
+
+    /// Parts of a key for each AIR that follow from it alone, and that [`transport`](Self::transport) takes: they are made while a device is opened,
+    /// and once for several devices. None if the engine has no such parts.
+    fn air_data(_key: &MultiStarkProvingKey<SC>) -> Vec<OtherAirData<Self>> {
+        Vec::new()
+    }
+
+    /// Brings a key to the device, with its [`air_data`](Self::air_data).
+    fn transport(
+        &self,
+        key: &MultiStarkProvingKey<SC>,
+        _air_data: &[OtherAirData<Self>],
+    ) -> DeviceMultiStarkProvingKey<Self::PB> {
+        self.device().transport_pk_to_device(key)
     }
 
     /// Brings a row-major trace of any height, 0 included, to the device. If the device refuses it, the
@@ -287,6 +306,18 @@ impl SdkEngine for MetalEngine {
                 )
             })
         })
+    }
+
+    fn air_data(key: &MultiStarkProvingKey<SC>) -> Vec<OtherAirData<Self>> {
+        compiled_airs(key)
+    }
+
+    fn transport(
+        &self,
+        key: &MultiStarkProvingKey<SC>,
+        air_data: &[OtherAirData<Self>],
+    ) -> DeviceMultiStarkProvingKey<MetalBackend> {
+        self.device().transport_compiled(key, air_data)
     }
 
     /// The device's columns are written by the host where they share memory, else transposed on the device; if the trace does not fit

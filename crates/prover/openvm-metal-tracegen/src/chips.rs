@@ -83,17 +83,17 @@ impl Table {
             return None;
         };
         let is_counted = || first.swap(0, Ordering::Relaxed) != 0;
-        Arc::ptr_eq(first, last).then(|| (chip.count.len(), is_counted()))
+        let rows = chip.air.bus.sizes.iter().product::<u32>() as usize;
+        Arc::ptr_eq(first, last).then(|| (rows, is_counted()))
     }
 }
 
-/// A table of range tuples in which only the device counts: all rows share one counter. OpenVM's table has an allocation for each row, two millions
-/// with 256-bit arithmetic.
+/// A table of range tuples in which only the device counts: two rows share one counter, and a count in any other one panics. OpenVM's table has an
+/// allocation for each row, two millions with 256-bit arithmetic.
 pub fn uncounted_tuples(bus: RangeTupleCheckerBus<2>) -> RangeTupleCheckerChip<2> {
-    let rows = bus.sizes.iter().product::<u32>() as usize;
     RangeTupleCheckerChip {
         air: RangeTupleCheckerAir { bus },
-        count: vec![Arc::default(); rows],
+        count: vec![Arc::default(); 2],
     }
 }
 

@@ -110,7 +110,7 @@ pub fn check_key_of<C: StarkProtocolConfig<F = F>>(
     if !is_plausible(&vk.inner.params) {
         return refuse("no circuit has such parameters");
     }
-    if hash(&contents_of(vk)?) != vk.pre_hash {
+    if hash(&key_contents(vk)?) != vk.pre_hash {
         return refuse("its contents do not match its hash, so it is damaged or forged");
     }
     let bits = security_bits(vk);
@@ -168,7 +168,10 @@ pub fn security_bits<C: StarkProtocolConfig>(vk: &MultiStarkVerifyingKey<C>) -> 
 
 /// The contents of a key as OpenVM's key generation hashes them: the version of the encoding, the length and the contents in `postcard`,
 /// one field element for each byte.
-fn contents_of<C: StarkProtocolConfig>(
+///
+/// # Errors
+/// [`VerifyError::Bytes`] if they cannot be encoded.
+pub fn key_contents<C: StarkProtocolConfig>(
     vk: &MultiStarkVerifyingKey<C>,
 ) -> Result<Vec<F>, VerifyError> {
     let contents = postcard::to_allocvec(&vk.inner).map_err(|error| VerifyError::Bytes {

@@ -19,7 +19,7 @@ pub use commitment::{Commitment, NoCommitment};
 pub use encoding::{check_lengths, decode_proof};
 pub use error::{Rejection, VerifyError};
 pub use key::{
-    check_against_baseline, check_key, check_key_of, is_plausible, key_hash, require,
+    check_against_baseline, check_key, check_key_of, is_plausible, key_contents, key_hash, require,
     security_bits, VerifyingKey, MIN_SECURITY_BITS,
 };
 pub use panics::{catch_panic, is_guarded, is_lack_of_memory, is_thread_guarded, panic_message};

@@ -1,6 +1,6 @@
 //! Register allocation: linear scan over a block, spilling the value used furthest ahead.
 
-use std::collections::BTreeSet;
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::{
     program::{Instruction, Operand, Operation, Sink},
@@ -15,7 +15,8 @@ enum Place {
 }
 
 struct Slots {
-    free: BTreeSet<u32>,
+    /// The smallest first.
+    free: BinaryHeap<Reverse<u32>>,
     used: u32,
     limit: u32,
 }
@@ -23,14 +24,14 @@ struct Slots {
 impl Slots {
     fn new(limit: u32) -> Self {
         Self {
-            free: BTreeSet::new(),
+            free: BinaryHeap::new(),
             used: 0,
             limit,
         }
     }
 
     fn take(&mut self) -> Option<u32> {
-        self.free.pop_first().or_else(|| {
+        self.free.pop().map(|Reverse(slot)| slot).or_else(|| {
             (self.used < self.limit).then(|| {
                 self.used += 1;
                 self.used - 1
@@ -61,15 +62,7 @@ pub fn allocate(block: &[Virtual], limit: u32) -> Allocated {
         })
         .max()
         .unwrap_or(0);
-    // Positions of the uses of each value, last first.
-    let mut uses: Vec<Vec<u32>> = vec![Vec::new(); num_values];
-    for (position, v) in block.iter().enumerate().rev() {
-        for operand in &v.operands[..v.operation.arity()] {
-            if let Operand::Register(value) = *operand {
-                uses[value as usize].push(position as u32);
-            }
-        }
-    }
+    let mut uses = Uses::new(block, num_values);
     let mut places = vec![Place::Nowhere; num_values];
     let mut holder: Vec<Option<u32>> = vec![None; limit as usize]; // value in each register
     let mut registers = Slots::new(limit);
@@ -92,15 +85,12 @@ pub fn allocate(block: &[Virtual], limit: u32) -> Allocated {
         let mut freed_spills = Vec::new();
         for operand in &v.operands[..v.operation.arity()] {
             if let Operand::Register(value) = *operand {
-                let pending = &mut uses[value as usize];
-                while pending.last() == Some(&position) {
-                    pending.pop();
-                }
-                if pending.is_empty() {
+                // An operand that is read twice leaves once.
+                if uses.pass(value, position) && uses.next(value).is_none() {
                     match places[value as usize] {
                         Place::Register(r) => {
                             holder[r as usize] = None;
-                            registers.free.insert(r);
+                            registers.free.push(Reverse(r));
                         }
                         Place::Spill(s) => freed_spills.push(s),
                         Place::Nowhere => {}
@@ -132,18 +122,18 @@ pub fn allocate(block: &[Virtual], limit: u32) -> Allocated {
         for k in v.operation.arity()..3 {
             operands[k] = operands[0];
         }
-        spills.free.extend(freed_spills);
+        spills.free.extend(freed_spills.into_iter().map(Reverse));
         code.push(Instruction {
             operation: v.operation,
             operands,
             sink,
         });
         if let Sink::Register(value) = v.sink {
-            if uses[value as usize].is_empty() {
+            if uses.next(value).is_none() {
                 // Never read: cannot happen for selected code, but costs nothing to handle.
                 if let Place::Register(r) = places[value as usize] {
                     holder[r as usize] = None;
-                    registers.free.insert(r);
+                    registers.free.push(Reverse(r));
                 }
             }
         }
@@ -155,12 +145,69 @@ pub fn allocate(block: &[Virtual], limit: u32) -> Allocated {
     }
 }
 
+/// Positions at which the values of a block are read.
+struct Uses {
+    /// Positions of all values, ascending for each.
+    positions: Vec<u32>,
+    /// For each value where its positions that are ahead begin.
+    ahead: Vec<u32>,
+    /// For each value where its positions end.
+    ends: Vec<u32>,
+}
+
+impl Uses {
+    fn new(block: &[Virtual], num_values: usize) -> Self {
+        let reads = || {
+            block.iter().zip(0u32..).flat_map(|(v, position)| {
+                let operands = v.operands[..v.operation.arity()].iter();
+                operands.filter_map(move |operand| match *operand {
+                    Operand::Register(value) => Some((value as usize, position)),
+                    _ => None,
+                })
+            })
+        };
+        let mut ends = vec![0; num_values];
+        reads().for_each(|(value, _)| ends[value] += 1);
+        let mut all = 0;
+        for end in &mut ends {
+            all += *end;
+            *end = all - *end;
+        }
+        let ahead = ends.clone();
+        let mut positions = vec![0; all as usize];
+        for (value, position) in reads() {
+            positions[ends[value] as usize] = position;
+            ends[value] += 1;
+        }
+        Self {
+            positions,
+            ahead,
+            ends,
+        }
+    }
+
+    /// Position of the next use of a value.
+    fn next(&self, value: u32) -> Option<u32> {
+        let (ahead, end) = (self.ahead[value as usize], self.ends[value as usize]);
+        (ahead < end).then(|| self.positions[ahead as usize])
+    }
+
+    /// Leaves the uses of a value at a position behind. False if there are none.
+    fn pass(&mut self, value: u32, position: u32) -> bool {
+        let before = self.ahead[value as usize];
+        while self.next(value) == Some(position) {
+            self.ahead[value as usize] += 1;
+        }
+        self.ahead[value as usize] > before
+    }
+}
+
 /// The register whose value is used furthest ahead, and that value.
-fn furthest(holder: &[Option<u32>], uses: &[Vec<u32>]) -> (u32, u32) {
+fn furthest(holder: &[Option<u32>], uses: &Uses) -> (u32, u32) {
     holder
         .iter()
         .enumerate()
         .filter_map(|(r, value)| value.map(|v| (r as u32, v)))
-        .max_by_key(|&(_, v)| uses[v as usize].last().copied().unwrap_or(u32::MAX))
+        .max_by_key(|&(_, v)| uses.next(v).unwrap_or(u32::MAX))
         .expect("all registers are taken")
 }

@@ -1,6 +1,6 @@
 //! Roots that are computed together: those that share costly nodes.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::{
     graph::{Graph, NodeId},
@@ -40,7 +40,7 @@ pub fn clusters(graph: &Graph, groups: &[Vec<Root>], most: usize) -> Option<Vec<
             }
         }
     }
-    let mut weights: HashMap<NodeId, usize> = HashMap::new();
+    let mut weights: FxHashMap<NodeId, usize> = FxHashMap::default();
     let mut weight = |id: NodeId| {
         *weights.entry(id).or_insert_with(|| {
             seen.clear();

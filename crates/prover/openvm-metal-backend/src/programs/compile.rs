@@ -7,6 +7,7 @@ use std::{
 };
 
 use openvm_stark_backend::keygen::types::StarkVerifyingKey;
+use rayon::prelude::*;
 
 use super::{
     allocate::allocate,
@@ -150,9 +151,13 @@ impl AirPrograms {
                 program,
             }
         };
+        let (sums, leaves) = rayon::join(
+            || parts.into_par_iter().with_max_len(1).map(sum).collect(),
+            || program(&roots.leaves),
+        );
         Ok(Self {
-            sums: parts.into_iter().map(sum).collect(),
-            leaves: program(&roots.leaves),
+            sums,
+            leaves,
             logup_variables: order.logup,
             variables: order.variables,
             variable_cosets: order.cosets,

@@ -1,12 +1,11 @@
 //! The normalised expression graph of an AIR.
 
-use std::collections::HashMap;
-
 use openvm_stark_backend::air_builders::symbolic::{
     symbolic_variable::{Entry, SymbolicVariable},
     SymbolicExpressionDag, SymbolicExpressionNode,
 };
 use p3_field::PrimeCharacteristicRing;
+use rustc_hash::FxHashMap;
 
 use super::error::ProgramError;
 use crate::prelude::F;
@@ -70,8 +69,8 @@ struct Signed {
 pub struct Graph {
     pub nodes: Vec<Node>,
     pub uniforms: Vec<Uniform>,
-    index: HashMap<Node, NodeId>,
-    uniform_index: HashMap<Uniform, u32>,
+    index: FxHashMap<Node, NodeId>,
+    uniform_index: FxHashMap<Uniform, u32>,
     /// For each node of the DAG.
     roots: Vec<Signed>,
 }

@@ -1,10 +1,9 @@
 //! Programs as rules: an expression that constraints repeat over other columns is one rule, and each time that it is met
 //! is a *use* with operands of its own. Kernels are written from the rules; the operands are data.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    ops::Range,
-};
+use std::{collections::BTreeMap, ops::Range};
+
+use rustc_hash::FxHashMap;
 
 use super::{
     clusters::clusters,
@@ -126,7 +125,7 @@ impl Rules {
         };
         let mut marks = [Marks::new(graph), Marks::new(graph), Marks::new(graph)];
         let mut uses_of: BTreeMap<usize, Vec<Operands>> = BTreeMap::new();
-        let mut known: HashMap<Vec<Statement>, usize> = HashMap::new();
+        let mut known: FxHashMap<Vec<Statement>, usize> = FxHashMap::default();
         let mut accumulators = 1;
         for cluster in clusters {
             let roots: Vec<Root> = cluster

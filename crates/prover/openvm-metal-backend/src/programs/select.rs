@@ -101,6 +101,8 @@ struct Selector<'a> {
     need: &'a mut Marks,
     code: Vec<Virtual>,
     next_value: u32,
+    /// Nodes to evaluate, and whether their operands are available.
+    stack: Vec<(NodeId, bool)>,
 }
 
 /// Straight-line code for `roots`, in their order. `columns` has the column of each node that is a variable; `marks` is scratch.
@@ -121,6 +123,7 @@ pub fn select(
         need,
         code: Vec::new(),
         next_value: 0,
+        stack: Vec::new(),
     };
     selector.label();
     for root in roots {
@@ -134,14 +137,12 @@ impl Selector<'_> {
         let mut ids = self.uses.marked().to_vec();
         ids.sort_unstable(); // topological
         for id in ids {
-            let mut needs: Vec<u32> = self.graph.nodes[id as usize]
-                .children()
-                .map(|c| self.need_of(c))
-                .collect();
-            needs.sort_unstable();
-            let need = match needs[..] {
-                [a, b] if a == b => a + 1,
-                [_, b] => b.max(1),
+            let mut children = self.graph.nodes[id as usize].children();
+            let need = match (children.next(), children.next()) {
+                (Some(a), Some(b)) => match (self.need_of(a), self.need_of(b)) {
+                    (a, b) if a == b => a + 1,
+                    (a, b) => a.max(b),
+                },
                 _ => 0,
             };
             self.need.set(id, need);
@@ -215,8 +216,12 @@ impl Selector<'_> {
 
     /// Emits whatever `id` needs, depth first with an explicit stack, operands of greater need first.
     fn evaluate(&mut self, id: NodeId) {
-        let mut stack = vec![(id, false)];
-        while let Some((id, ready)) = stack.pop() {
+        self.stack.push((id, false));
+        self.evaluate_stack();
+    }
+
+    fn evaluate_stack(&mut self) {
+        while let Some((id, ready)) = self.stack.pop() {
             if self.leaf(id).is_some() {
                 continue;
             }
@@ -226,17 +231,18 @@ impl Selector<'_> {
                 self.push(id, Sink::Register(value));
                 self.values.set(id, value);
             } else {
-                stack.push((id, true));
-                self.push_operands(id, &mut stack);
+                self.stack.push((id, true));
+                self.push_operands(id);
             }
         }
     }
 
-    fn push_operands(&self, id: NodeId, stack: &mut Vec<(NodeId, bool)>) {
+    fn push_operands(&mut self, id: NodeId) {
         let (operation, mut operands) = self.shape(id);
         let operands = &mut operands[..operation.arity()];
         operands.sort_by_key(|&child| self.need_of(child)); // the last is popped first
-        stack.extend(operands.iter().map(|&child| (child, false)));
+        self.stack
+            .extend(operands.iter().map(|&child| (child, false)));
     }
 
     /// Emits the instruction of `id`, whose operands are available.
@@ -253,11 +259,8 @@ impl Selector<'_> {
     fn root(&mut self, root: Root) {
         if self.leaf(root.node).is_none() && self.single(root.node) {
             // Straight into the sink.
-            let mut stack = Vec::new();
-            self.push_operands(root.node, &mut stack);
-            while let Some((child, _)) = stack.pop() {
-                self.evaluate(child);
-            }
+            self.push_operands(root.node);
+            self.evaluate_stack();
             self.push(root.node, root.sink);
             return;
         }

@@ -274,7 +274,11 @@ fn prepare(
     let is_cpu = |device: &Device| matches!(device, Device::Cpu | Device::CpuConformance);
     // Drivers take long to open a GPU.
     let (exe, devices, bits) = thread::scope(|scope| {
-        let bits = scope.spawn(|| args.sdk.security_bits(&sdk));
+        let bits = scope.spawn(|| {
+            let bits = args.sdk.security_bits(&sdk)?;
+            sdk.bring_app_key()?;
+            Ok::<_, CliError>(bits)
+        });
         let exe = scope.spawn(|| {
             let exe = sdk.executable(program.source())?;
             // On CPUs the commitment takes longer than the keys, whose bits of security may not be accepted.

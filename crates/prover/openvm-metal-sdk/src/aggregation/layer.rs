@@ -5,7 +5,9 @@ use std::{
     thread::{Scope, ScopedJoinHandle},
 };
 
-use openvm_stark_backend::prover::{DeviceMultiStarkProvingKey, ProvingContext};
+use openvm_stark_backend::prover::{
+    DeviceDataTransporter, DeviceMultiStarkProvingKey, ProvingContext,
+};
 use openvm_verify_stark_host::pvs::VkCommit;
 
 use super::{
@@ -14,7 +16,6 @@ use super::{
     verifier::HostTraces,
 };
 use crate::{
-    app::transport_key,
     devices::Station,
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
@@ -77,7 +78,7 @@ impl<E: SdkEngine, const N: usize> Layer<E, N> {
             child: child(&circuit.child)?,
             own: circuit.own.as_ref().map(child).transpose()?,
             uploader: Uploader::new(&engine),
-            device_key: transport_key(&engine, &circuit.key),
+            device_key: engine.device().transport_pk_to_device(&circuit.key),
             engine,
             circuit,
         })

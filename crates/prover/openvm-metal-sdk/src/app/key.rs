@@ -7,12 +7,12 @@ use openvm_metal_tracegen::DeviceChips;
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::{
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
-    prover::{DeviceDataTransporter, DeviceMultiStarkProvingKey, DeviceStarkProvingKey},
+    prover::{DeviceMultiStarkProvingKey, DeviceStarkProvingKey},
 };
 
 use crate::{
     devices::{on_each, Capacity, Station},
-    engine::SdkEngine,
+    engine::{OtherAirData, SdkEngine},
     error::SdkError,
     prelude::SC,
     row_order::RowOrder,
@@ -46,7 +46,7 @@ fn whole_steps(bytes: usize) -> usize {
 }
 
 impl<E: SdkEngine> AppKey<E> {
-    /// Brings the key to devices, all at the same time. With `fit_segments`, segments are cut so that one is
+    /// Brings the key with its [`air_data`](SdkEngine::air_data) to devices, all at the same time. With `fit_segments`, segments are cut so that one is
     /// estimated to need at most half of the memory of the smallest device: traces of further ones are there too.
     ///
     /// # Errors
@@ -54,6 +54,7 @@ impl<E: SdkEngine> AppKey<E> {
     pub(crate) fn on_all(
         stations: &[Station<E>],
         (vm_key, vk): (&MultiStarkProvingKey<SC>, &Arc<MultiStarkVerifyingKey<SC>>),
+        air_data: &[OtherAirData<E>],
         mut config: SdkVmConfig,
         fit_segments: bool,
         order: RowOrder,
@@ -67,7 +68,9 @@ impl<E: SdkEngine> AppKey<E> {
             let half = whole_steps(usize::try_from(budget / 2).unwrap_or(usize::MAX));
             system.set_segmentation_max_memory(system.segmentation_max_memory.min(half));
         }
-        let keys = on_each(stations.len(), |i| Ok(transport_key(&engines[i], vm_key)))?;
+        let keys = on_each(stations.len(), |i| {
+            Ok(engines[i].transport(vm_key, air_data))
+        })?;
         let parts = stations.iter().zip(engines).zip(keys);
         let keys = parts.map(|((station, engine), device_key)| Self {
             station: station.clone(),
@@ -161,13 +164,6 @@ impl<E: SdkEngine> AppKey<E> {
     pub(crate) fn device_key(&self) -> DeviceMultiStarkProvingKey<E::PB> {
         share_key::<E>(&self.device_key)
     }
-}
-
-pub(crate) fn transport_key<E: SdkEngine>(
-    engine: &E,
-    key: &MultiStarkProvingKey<SC>,
-) -> DeviceMultiStarkProvingKey<E::PB> {
-    engine.device().transport_pk_to_device(key)
 }
 
 /// The same key: preprocessed traces and their commitments are shared, not copied.

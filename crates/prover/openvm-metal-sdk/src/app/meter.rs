@@ -3,7 +3,10 @@
 use std::time::{Duration, Instant};
 
 use openvm_circuit::{
-    arch::{execution_mode::Segment, instructions::exe::VmExe, VirtualMachine},
+    arch::{
+        execution_mode::Segment, instructions::exe::VmExe, VirtualMachine, VirtualMachineError,
+        VmCircuitConfig, CONNECTOR_AIR_ID, PROGRAM_AIR_ID,
+    },
     system::memory::merkle::public_values::extract_public_values,
 };
 use openvm_sdk::StdIn;
@@ -22,7 +25,7 @@ use crate::{
     prelude::F,
     progress::Event,
     unread::Given,
-    vm::{GuestConfig, GuestVmBuilder, MetalVmBuilder},
+    vm::{host_chips, GuestConfig, GuestVmBuilder, MetalVmBuilder},
 };
 
 /// Segments of an execution, and its public values.
@@ -70,6 +73,9 @@ pub(crate) fn virtual_machine<E: SdkEngine>(
     Ok((vm, builder))
 }
 
+/// Rows of the connector's trace: the states before and after the segment.
+const CONNECTOR_ROWS: usize = 2;
+
 /// Parts of a virtual machine that metering needs.
 pub(crate) struct MeterParts {
     pub rows: Rows,
@@ -78,7 +84,7 @@ pub(crate) struct MeterParts {
     pub executor_airs: Vec<usize>,
 }
 
-/// The parts with which the metered execution of a program begins.
+/// The parts with which the metered execution of a program begins. Rows are counted as by a machine of the key.
 ///
 /// # Errors
 /// [`SdkError::Machine`].
@@ -86,14 +92,22 @@ pub(crate) fn meter_parts<E: SdkEngine>(
     key: &AppKey<E>,
     exe: &VmExe<F>,
 ) -> Result<MeterParts, SdkError> {
-    let (vm, _) = virtual_machine(key, exe)?;
     guard(Stage::BuildMachine, || {
-        let ctx = vm.build_metered_ctx(exe);
-        let fixed = ctx.is_trace_height_constant;
-        let heights = ctx.trace_heights.iter().zip(&fixed);
-        let first = heights.map(|(&height, &is_fixed)| if is_fixed { height } else { 0 });
-        let airs = key.device_key.per_air.iter().zip(&fixed);
-        let airs = airs.map(|(air, &has_fixed_height)| AirShape {
+        let chips = host_chips(&key.config, key.config.create_airs()?, true)?;
+        let airs = &key.device_key.per_air;
+        // Heights that every segment has: of preprocessed traces, of chips that are tables, of the program and of the connector.
+        let chip_heights = chips.constant_trace_heights();
+        let heights = airs.iter().zip(chip_heights).map(|(air, height)| {
+            let preprocessed = air.preprocessed_data.as_ref();
+            preprocessed.map(|data| data.height()).or(height)
+        });
+        let mut heights: Vec<Option<usize>> = heights.collect();
+        heights[PROGRAM_AIR_ID] = Some(exe.program.num_defined_instructions());
+        heights[CONNECTOR_AIR_ID] = Some(CONNECTOR_ROWS);
+        let first = heights.iter().map(|height| height.unwrap_or(0) as u32);
+        let fixed = heights.iter().map(Option::is_some);
+        let airs = airs.iter().zip(fixed);
+        let airs = airs.map(|(air, has_fixed_height)| AirShape {
             width: air.vk.params.width.total_width(),
             interactions: air.vk.symbolic_constraints.interactions.len(),
             needs_next_row: air.vk.params.need_rot,
@@ -108,12 +122,13 @@ pub(crate) fn meter_parts<E: SdkEngine>(
             interactions: F::ORDER_U32.into(),
             config: key.engine.proving_memory_config(),
         };
-        MeterParts {
+        Ok(MeterParts {
             rows: Rows::new(first.collect(), &system.memory_config),
             cut: Cut::new(limits),
-            executor_airs: vm.executor_idx_to_air_idx(),
-        }
-    })
+            executor_airs: chips.executor_idx_to_air_idx(),
+        })
+    })?
+    .map_err(|error: VirtualMachineError| SdkError::machine(Stage::BuildMachine, error, 0))
 }
 
 /// Runs a program from the start and decides where it is cut; see [`execute_metered`].

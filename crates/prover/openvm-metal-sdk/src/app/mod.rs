@@ -28,7 +28,6 @@ mod tracer;
 pub(crate) use check::SegmentCheck;
 pub use constraints::CheckedRun;
 pub(crate) use kept::Kept;
-pub(crate) use key::transport_key;
 pub use key::AppKey;
 pub(crate) use keygen::app_keygen;
 pub use meter::MeteredRun;

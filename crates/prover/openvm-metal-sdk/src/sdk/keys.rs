@@ -1,6 +1,6 @@
 //! Keys and commitments, made or brought to the device when they are first needed.
 
-use std::sync::Arc;
+use std::{panic::resume_unwind, sync::Arc, thread};
 
 use openvm_circuit::arch::instructions::exe::VmExe;
 use openvm_continuations::CommitBytes;
@@ -34,6 +34,14 @@ impl MetalSdk {
     /// If the configuration has no circuit.
     pub fn app_pk(&self) -> Result<Arc<AppProvingKey<SdkVmConfig>>, SdkError> {
         self.generic_app_pk()
+    }
+
+    /// Brings the application's key to the devices, unless that was done: proofs find it there. Programs may be committed meanwhile.
+    ///
+    /// # Errors
+    /// Errors of [`app_pk`](Self::app_pk), a key of too few bits of security, and devices that cannot be used.
+    pub fn bring_app_key(&self) -> Result<(), SdkError> {
+        self.app_keys().map(drop)
     }
 
     /// Bits of security of the application's circuit, by OpenVM's calculator.
@@ -177,12 +185,20 @@ impl<E: SdkEngine> Sdk<E> {
     pub(crate) fn app_keys(&self) -> Result<Arc<Vec<AppKey<E>>>, SdkError> {
         self.app_keys.get_or_try(|| {
             let config = self.app_config.app_vm_config.clone();
-            let key = self.generic_app_pk()?;
-            let bits = self.generic_app_security_bits()?;
-            require("the application's key", bits, self.min_security_bits)?;
-            let stations = self.stations()?;
+            let (key, air_data, stations) = thread::scope(|scope| {
+                // Drivers take long to open a device.
+                let stations = scope.spawn(|| self.stations());
+                let key = self.generic_app_pk()?;
+                let bits = self.generic_app_security_bits()?;
+                require("the application's key", bits, self.min_security_bits)?;
+                let air_data = E::air_data(&key.app_vm_pk.vm_pk);
+                let stations = stations.join();
+                let stations = stations.unwrap_or_else(|panic| resume_unwind(panic))?;
+                Ok::<_, SdkError>((key, air_data, stations))
+            })?;
             let key = (&*key.app_vm_pk.vm_pk, &self.app_vm_vk()?);
-            let keys = AppKey::on_all(&stations, key, config, self.fit_segments, self.order)?;
+            let (fit, order) = (self.fit_segments, self.order);
+            let keys = AppKey::on_all(&stations, key, &air_data, config, fit, order)?;
             let on_device = self.traces_on_device;
             let keys = keys.into_iter();
             Ok(keys

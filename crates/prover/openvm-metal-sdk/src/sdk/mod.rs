@@ -6,7 +6,7 @@ mod root;
 
 pub use root::{ProvedRoot, RootTimes};
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
 use openvm_metal_common::Device;
@@ -33,7 +33,7 @@ use crate::{
     report::Report,
     root::{RootKeys, RootSource},
     row_order::RowOrder,
-    slot::Slot,
+    slot::{lock, Slot},
     verification::{check_app_proof, verify, verify_app, Verified},
     verifying_key::security_bits,
 };
@@ -73,6 +73,8 @@ pub struct Sdk<E: SdkEngine> {
     root_keys: Slot<RootKeys>,
     /// Scheduler of the devices for the proofs of all jobs.
     turns: Arc<Turns>,
+    /// Executables that fit the configuration.
+    checked: Mutex<Vec<Weak<VmExe<F>>>>,
     /// Committed programs, each on every device; the most recently used is last.
     programs: Mutex<Vec<Vec<Arc<CommittedExe<E>>>>>,
 }
@@ -124,6 +126,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             agg_keys: Slot::new(None),
             root_source: settings.root_source,
             root_keys: Slot::new(None),
+            checked: Mutex::default(),
             programs: Mutex::default(),
         })
     }
@@ -167,7 +170,21 @@ impl<E: SdkEngine> Sdk<E> {
     /// # Errors
     /// See [`executable`](crate::executable()).
     pub fn executable(&self, source: impl Into<ProgramSource>) -> Result<Arc<VmExe<F>>, SdkError> {
-        executable_with(&self.app_config.app_vm_config, source, self.traps)
+        self.executable_of(source.into())
+    }
+
+    fn executable_of(&self, source: ProgramSource) -> Result<Arc<VmExe<F>>, SdkError> {
+        if let ProgramSource::Exe(exe) = &source {
+            let known = Arc::downgrade(exe);
+            if lock(&self.checked).iter().any(|exe| exe.ptr_eq(&known)) {
+                return Ok(exe.clone());
+            }
+        }
+        let exe = executable_with(&self.app_config.app_vm_config, source, self.traps)?;
+        let mut checked = lock(&self.checked);
+        checked.retain(|exe| exe.strong_count() > 0);
+        checked.push(Arc::downgrade(&exe));
+        Ok(exe)
     }
 
     /// Runs a program without proving it. Returns what it revealed, as bytes.

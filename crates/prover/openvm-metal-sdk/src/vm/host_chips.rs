@@ -23,7 +23,7 @@ use crate::{engine::CpuEngine, prelude::SC};
 
 /// The chips that OpenVM's `SdkVmCpuBuilder` makes, in its order. With `only_device_counts` the first table of range tuples is for chips of the device
 /// alone: OpenVM's table has an allocation for each row.
-pub(super) fn host_chips(
+pub(crate) fn host_chips(
     config: &SdkVmConfig,
     circuit: AirInventory<SC>,
     only_device_counts: bool,

@@ -39,7 +39,7 @@ impl KeygenConfig {
         }
     }
 
-    /// The same for keys whose hash is not used: hashes of slices are zero.
+    /// Configuration of keys whose hash is not used: hashes of slices are zero.
     pub fn without_hashes(mut self) -> Self {
         self.hasher.hash = None;
         self

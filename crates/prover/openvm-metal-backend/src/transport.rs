@@ -237,8 +237,7 @@ pub fn kernel_texts<SC: HashScheme>(
     ))
 }
 
-/// Programs of the constraints of each AIR, which are the same on every device. Those that cannot be compiled refuse proofs, as what does not reach a
-/// device.
+/// Programs of the constraints of each AIR, which are the same on every device. A proof that needs an AIR whose programs cannot be compiled is refused.
 pub fn compiled_airs<SC: HashScheme>(
     mpk: &MultiStarkProvingKey<SC>,
 ) -> Vec<Transported<AirDataMetal>> {

@@ -138,7 +138,7 @@ pub trait SdkEngine:
     }
 
     /// Parts of a key for each AIR that follow from it alone, and that [`transport`](Self::transport) takes: they are made while a device is opened,
-    /// and once for several devices. None if the engine has no such parts.
+    /// and once for several devices. Empty if the engine has no such parts.
     fn air_data(_key: &MultiStarkProvingKey<SC>) -> Vec<OtherAirData<Self>> {
         Vec::new()
     }

@@ -114,11 +114,15 @@ mod tests {
         mpsc::channel,
         Mutex,
     };
+    use std::time::Instant;
 
     use rayon::prelude::*;
 
     use super::*;
     use crate::slot::lock;
+
+    /// Time after which a test goes on and fails.
+    const LONG: Duration = Duration::from_secs(30);
 
     /// Catches calls that wait for ever, each for work of the pool whose threads all wait, and for a lock that one of them has.
     #[test]
@@ -171,13 +175,17 @@ mod tests {
     fn calls_inside_of_each_other_are_bounded() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         let pool = pool.expect("a pool");
-        let results = Mutex::new(Vec::new());
+        let results = Mutex::new(Vec::<bool>::new());
         pool.scope(|scope| {
             for _ in 0..3 * MAX_CALLS {
                 scope.spawn(|_| {
-                    // The work waits until the pool has begun what it can.
+                    // The work waits until the pool has begun all calls.
                     let result = on_own_thread(|| {
-                        thread::sleep(Duration::from_millis(20));
+                        let refused = || lock(&results).iter().filter(|made| !**made).count();
+                        let clock = Instant::now();
+                        while refused() < 2 * MAX_CALLS && clock.elapsed() < LONG {
+                            thread::sleep(Duration::from_millis(1));
+                        }
                         Ok(())
                     });
                     lock(&results).push(result.is_ok());

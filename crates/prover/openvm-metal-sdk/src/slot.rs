@@ -17,7 +17,7 @@ impl<T: Send + Sync> Slot<T> {
         &self,
         make: impl FnOnce() -> Result<T, SdkError> + Send,
     ) -> Result<Arc<T>, SdkError> {
-        // Threads of rayon do not wait.
+        // A value that is made needs no other thread.
         let made = self.0.try_lock().ok().and_then(|slot| slot.clone());
         if let Some(value) = made {
             return Ok(value);

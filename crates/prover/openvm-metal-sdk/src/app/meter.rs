@@ -9,6 +9,7 @@ use openvm_circuit::{
     },
     system::memory::merkle::public_values::extract_public_values,
 };
+use openvm_metal_tracegen::DeviceChips;
 use openvm_sdk::StdIn;
 use openvm_stark_backend::{p3_field::PrimeField32, prover::ProverBackend};
 
@@ -94,6 +95,11 @@ pub(crate) fn meter_parts<E: SdkEngine>(
 ) -> Result<MeterParts, SdkError> {
     guard(Stage::BuildMachine, || {
         let chips = host_chips(&key.config, key.config.create_airs()?, true)?;
+        // What the host holds of a segment is asked for before there is a machine.
+        if key.traces_on_device && key.device_chips.get().is_none() {
+            let made = DeviceChips::new(&chips)?;
+            key.device_chips.get_or_init(|| made);
+        }
         let airs = &key.device_key.per_air;
         // Heights that every segment has: of preprocessed traces, of chips that are tables, of the program and of the connector.
         let chip_heights = chips.constant_trace_heights();

@@ -43,7 +43,7 @@ fn prove(sdk: &MetalSdk, options: ProveOptions<'_>) -> Bytes {
 }
 
 #[test]
-fn bytes_do_not_depend_on_threads_machines_and_devices() {
+fn bytes_do_not_depend_on_machines_devices_and_callers() {
     let one = on(&[Device::Cpu], RowOrder::Sorted, false);
     let options = ProveOptions::default();
     let first = prove(&one, options.with_in_flight(1));

@@ -102,7 +102,7 @@ impl MetalSdk {
             rows,
             cut,
             executor_airs,
-        } = meter_parts(key, exe)?;
+        } = meter_parts(key, exe);
         let airs = key.device_key.per_air.iter().zip(cut.airs());
         let airs = airs.map(|(air, shape)| Air {
             name: air.air_name.clone(),

@@ -149,9 +149,9 @@ pub fn allocate(block: &[Virtual], limit: u32) -> Allocated {
 struct Uses {
     /// Positions of all values, ascending for each.
     positions: Vec<u32>,
-    /// For each value where its positions that are ahead begin.
+    /// Index of the first position that is ahead, for each value.
     ahead: Vec<u32>,
-    /// For each value where its positions end.
+    /// Index behind the last position, for each value.
     ends: Vec<u32>,
 }
 

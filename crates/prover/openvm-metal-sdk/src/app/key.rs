@@ -1,8 +1,8 @@
 //! `AppKey`: the application's proving key on a device.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use openvm_circuit::arch::execution_mode::Segment;
+use openvm_circuit::arch::{execution_mode::Segment, VirtualMachineError, VmCircuitConfig};
 use openvm_metal_tracegen::DeviceChips;
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::{
@@ -13,9 +13,10 @@ use openvm_stark_backend::{
 use crate::{
     devices::{on_each, Capacity, Station},
     engine::{OtherAirData, SdkEngine},
-    error::SdkError,
+    error::{guard, SdkError, Stage},
     prelude::SC,
     row_order::RowOrder,
+    vm::host_chips,
 };
 
 /// The engine of the application's parameters with the proving key on its device, and the configuration that
@@ -29,8 +30,35 @@ pub struct AppKey<E: SdkEngine> {
     pub(crate) config: SdkVmConfig,
     pub(crate) order: RowOrder,
     pub(crate) traces_on_device: bool,
-    /// Chips whose traces the device makes, once a machine with them was made.
-    pub(crate) device_chips: OnceLock<DeviceChips>,
+    pub(crate) chips: Arc<ConfigChips>,
+}
+
+/// Facts about the chips of a configuration, which no device is needed for.
+pub(crate) struct ConfigChips {
+    /// Rows of the tables among the chips, by AIR; nothing for others and for those of the system.
+    pub table_rows: Vec<Option<usize>>,
+    /// Index of the AIR of each executor.
+    pub executor_airs: Vec<usize>,
+    /// Chips whose traces a device makes, if it makes any.
+    on_device: DeviceChips,
+}
+
+impl ConfigChips {
+    /// Looks at the chips of a configuration.
+    ///
+    /// # Errors
+    /// [`SdkError::Machine`] if no machine can be built.
+    pub(crate) fn new(config: &SdkVmConfig) -> Result<Self, SdkError> {
+        guard(Stage::BuildMachine, || {
+            let chips = host_chips(config, config.create_airs()?, true)?;
+            Ok(Self {
+                table_rows: chips.constant_trace_heights(),
+                executor_airs: chips.executor_idx_to_air_idx(),
+                on_device: DeviceChips::new(&chips)?,
+            })
+        })?
+        .map_err(|error: VirtualMachineError| SdkError::machine(Stage::BuildMachine, error, 0))
+    }
 }
 
 /// Step, in bytes, of the free device memory that segments are cut for: a little more or less, as between two
@@ -46,7 +74,7 @@ fn whole_steps(bytes: usize) -> usize {
 }
 
 impl<E: SdkEngine> AppKey<E> {
-    /// Brings the key with its [`air_data`](SdkEngine::air_data) to devices, all at the same time. With `fit_segments`, segments are cut so that one is
+    /// Brings the key with its [`air_data`](SdkEngine::air_data), and the chips of the configuration, to devices, all at the same time. With `fit_segments`, segments are cut so that one is
     /// estimated to need at most half of the memory of the smallest device: traces of further ones are there too.
     ///
     /// # Errors
@@ -55,6 +83,7 @@ impl<E: SdkEngine> AppKey<E> {
         stations: &[Station<E>],
         (vm_key, vk): (&MultiStarkProvingKey<SC>, &Arc<MultiStarkVerifyingKey<SC>>),
         air_data: &[OtherAirData<E>],
+        chips: ConfigChips,
         mut config: SdkVmConfig,
         fit_segments: bool,
         order: RowOrder,
@@ -71,6 +100,7 @@ impl<E: SdkEngine> AppKey<E> {
         let keys = on_each(stations.len(), |i| {
             Ok(engines[i].transport(vm_key, air_data))
         })?;
+        let chips = Arc::new(chips);
         let parts = stations.iter().zip(engines).zip(keys);
         let keys = parts.map(|((station, engine), device_key)| Self {
             station: station.clone(),
@@ -79,7 +109,7 @@ impl<E: SdkEngine> AppKey<E> {
             config: config.clone(),
             order,
             traces_on_device: E::makes_traces(engine.device()),
-            device_chips: OnceLock::new(),
+            chips: chips.clone(),
             engine,
         });
         Ok(keys.collect())
@@ -137,7 +167,8 @@ impl<E: SdkEngine> AppKey<E> {
     ) -> Result<u64, SdkError> {
         // On a device in the host's memory the rows are the host's as well.
         let in_host_memory = self.engine.is_in_host_memory();
-        let chips = self.device_chips.get().filter(|_| !in_host_memory);
+        let has_records = self.traces_on_device && !in_host_memory;
+        let chips = has_records.then_some(&self.chips.on_device);
         let airs = self.device_key.per_air.len();
         let traces = self.shapes(segment).enumerate();
         let bytes = traces.map(|(air, [rows, width])| {

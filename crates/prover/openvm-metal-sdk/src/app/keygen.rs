@@ -26,7 +26,7 @@ use crate::prelude::F;
 /// [`AirInventoryError`] if an extension needs an AIR that the configuration does not have.
 ///
 /// # Panics
-/// If an AIR has no circuit with these parameters, as OpenVM's key generation.
+/// Panics as OpenVM's key generation if an AIR has no circuit with these parameters.
 pub(crate) fn app_keygen(
     config: AppConfig<SdkVmConfig>,
 ) -> Result<AppProvingKey<SdkVmConfig>, AirInventoryError> {
@@ -116,8 +116,16 @@ mod tests {
     /// Catches a key that is not openvm-sdk's, and so proofs that no other verifier takes.
     #[test]
     fn keys_are_those_of_openvm_sdk() {
-        for vm_config in [SdkVmConfig::riscv32(), SdkVmConfig::standard()] {
-            let params = app_params_with_100_bits_security(21);
+        // With the bound of each bus, and with one on all interactions that they follow from.
+        for (vm_config, bound) in [
+            (SdkVmConfig::riscv32(), None),
+            (SdkVmConfig::standard(), None),
+            (SdkVmConfig::riscv32(), Some(1 << 10)),
+        ] {
+            let mut params = app_params_with_100_bits_security(21);
+            if let Some(bound) = bound {
+                params.logup.max_interaction_count = bound;
+            }
             let config = AppConfig::new(vm_config, params);
             let own = app_keygen(config.clone()).expect("a key");
             let theirs = AppProvingKey::keygen(config).expect("a key");

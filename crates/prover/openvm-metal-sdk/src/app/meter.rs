@@ -4,12 +4,11 @@ use std::time::{Duration, Instant};
 
 use openvm_circuit::{
     arch::{
-        execution_mode::Segment, instructions::exe::VmExe, VirtualMachine, VirtualMachineError,
-        VmCircuitConfig, CONNECTOR_AIR_ID, PROGRAM_AIR_ID,
+        execution_mode::Segment, instructions::exe::VmExe, VirtualMachine, CONNECTOR_AIR_ID,
+        PROGRAM_AIR_ID,
     },
     system::memory::merkle::public_values::extract_public_values,
 };
-use openvm_metal_tracegen::DeviceChips;
 use openvm_sdk::StdIn;
 use openvm_stark_backend::{p3_field::PrimeField32, prover::ProverBackend};
 
@@ -26,7 +25,7 @@ use crate::{
     prelude::F,
     progress::Event,
     unread::Given,
-    vm::{host_chips, GuestConfig, GuestVmBuilder, MetalVmBuilder},
+    vm::{GuestConfig, GuestVmBuilder, MetalVmBuilder},
 };
 
 /// Segments of an execution, and its public values.
@@ -68,9 +67,6 @@ pub(crate) fn virtual_machine<E: SdkEngine>(
         )
     })?
     .map_err(|error| SdkError::machine(Stage::BuildMachine, error, 0))?;
-    if let Some(chips) = builder.uploader().device_chips() {
-        key.device_chips.get_or_init(|| chips.clone());
-    }
     Ok((vm, builder))
 }
 
@@ -86,55 +82,39 @@ pub(crate) struct MeterParts {
 }
 
 /// The parts with which the metered execution of a program begins. Rows are counted as by a machine of the key.
-///
-/// # Errors
-/// [`SdkError::Machine`].
-pub(crate) fn meter_parts<E: SdkEngine>(
-    key: &AppKey<E>,
-    exe: &VmExe<F>,
-) -> Result<MeterParts, SdkError> {
-    guard(Stage::BuildMachine, || {
-        let chips = host_chips(&key.config, key.config.create_airs()?, true)?;
-        // What the host holds of a segment is asked for before there is a machine.
-        if key.traces_on_device && key.device_chips.get().is_none() {
-            let made = DeviceChips::new(&chips)?;
-            key.device_chips.get_or_init(|| made);
-        }
-        let airs = &key.device_key.per_air;
-        // Heights that every segment has: of preprocessed traces, of chips that are tables, of the program and of the connector.
-        let chip_heights = chips.constant_trace_heights();
-        let heights = airs.iter().zip(chip_heights).map(|(air, height)| {
-            let preprocessed = air.preprocessed_data.as_ref();
-            preprocessed.map(|data| data.height()).or(height)
-        });
-        let mut heights: Vec<Option<usize>> = heights.collect();
-        heights[PROGRAM_AIR_ID] = Some(exe.program.num_defined_instructions());
-        heights[CONNECTOR_AIR_ID] = Some(CONNECTOR_ROWS);
-        let first = heights.iter().map(|height| height.unwrap_or(0) as u32);
-        let fixed = heights.iter().map(Option::is_some);
-        let airs = airs.iter().zip(fixed);
-        let airs = airs.map(|(air, has_fixed_height)| AirShape {
-            width: air.vk.params.width.total_width(),
-            interactions: air.vk.symbolic_constraints.interactions.len(),
-            needs_next_row: air.vk.params.need_rot,
-            constraint_values: E::PB::constraint_eval_buffer_size(air),
-            has_fixed_height,
-        });
-        let system = &key.config.system.config;
-        let limits = SegmentLimits {
-            airs: airs.collect(),
-            height: 1 << key.engine.params().log_stacked_height(),
-            memory: system.segmentation_max_memory,
-            interactions: F::ORDER_U32.into(),
-            config: key.engine.proving_memory_config(),
-        };
-        Ok(MeterParts {
-            rows: Rows::new(first.collect(), &system.memory_config),
-            cut: Cut::new(limits),
-            executor_airs: chips.executor_idx_to_air_idx(),
-        })
-    })?
-    .map_err(|error: VirtualMachineError| SdkError::machine(Stage::BuildMachine, error, 0))
+pub(crate) fn meter_parts<E: SdkEngine>(key: &AppKey<E>, exe: &VmExe<F>) -> MeterParts {
+    let airs = &key.device_key.per_air;
+    // Heights that every segment has: of preprocessed traces, of chips that are tables, of the program and of the connector.
+    let heights = airs.iter().zip(&key.chips.table_rows).map(|(air, &rows)| {
+        let preprocessed = air.preprocessed_data.as_ref();
+        preprocessed.map(|data| data.height()).or(rows)
+    });
+    let mut heights: Vec<Option<usize>> = heights.collect();
+    heights[PROGRAM_AIR_ID] = Some(exe.program.num_defined_instructions());
+    heights[CONNECTOR_AIR_ID] = Some(CONNECTOR_ROWS);
+    let first = heights.iter().map(|height| height.unwrap_or(0) as u32);
+    let fixed = heights.iter().map(Option::is_some);
+    let airs = airs.iter().zip(fixed);
+    let airs = airs.map(|(air, has_fixed_height)| AirShape {
+        width: air.vk.params.width.total_width(),
+        interactions: air.vk.symbolic_constraints.interactions.len(),
+        needs_next_row: air.vk.params.need_rot,
+        constraint_values: E::PB::constraint_eval_buffer_size(air),
+        has_fixed_height,
+    });
+    let system = &key.config.system.config;
+    let limits = SegmentLimits {
+        airs: airs.collect(),
+        height: 1 << key.engine.params().log_stacked_height(),
+        memory: system.segmentation_max_memory,
+        interactions: F::ORDER_U32.into(),
+        config: key.engine.proving_memory_config(),
+    };
+    MeterParts {
+        rows: Rows::new(first.collect(), &system.memory_config),
+        cut: Cut::new(limits),
+        executor_airs: key.chips.executor_airs.clone(),
+    }
 }
 
 /// Runs a program from the start and decides where it is cut; see [`execute_metered`].
@@ -187,7 +167,7 @@ pub(super) fn execute_metered<E: SdkEngine>(
         rows,
         mut cut,
         executor_airs,
-    } = meter_parts(key, exe)?;
+    } = meter_parts(key, exe);
     let inputs = input.buffer.len();
     let given = Given::new(&input);
     let bound = options.max_instructions;

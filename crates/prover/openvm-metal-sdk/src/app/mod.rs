@@ -29,6 +29,7 @@ pub(crate) use check::SegmentCheck;
 pub use constraints::CheckedRun;
 pub(crate) use kept::Kept;
 pub use key::AppKey;
+pub(crate) use key::ConfigChips;
 pub(crate) use keygen::app_keygen;
 pub use meter::MeteredRun;
 pub(crate) use meter::{meter, meter_parts, MeterParts};

@@ -1,6 +1,6 @@
 //! Keys and commitments, made or brought to the device when they are first needed.
 
-use std::{panic::resume_unwind, sync::Arc, thread};
+use std::{sync::Arc, thread};
 
 use openvm_circuit::arch::instructions::exe::VmExe;
 use openvm_continuations::CommitBytes;
@@ -16,7 +16,7 @@ use openvm_verify_stark_host::vk::VerificationBaseline;
 use super::{MetalSdk, Sdk};
 use crate::{
     aggregation::AggregationKeys,
-    app::{app_keygen, AppKey, AppProver},
+    app::{app_keygen, AppKey, AppProver, ConfigChips},
     builder::AggSource,
     devices::{on_each, Station},
     engine::{MetalEngine, SdkEngine},
@@ -185,20 +185,25 @@ impl<E: SdkEngine> Sdk<E> {
     pub(crate) fn app_keys(&self) -> Result<Arc<Vec<AppKey<E>>>, SdkError> {
         self.app_keys.get_or_try(|| {
             let config = self.app_config.app_vm_config.clone();
-            let (key, air_data, stations) = thread::scope(|scope| {
+            let (made, stations) = thread::scope(|scope| {
                 // Drivers take long to open a device.
-                let stations = scope.spawn(|| self.stations());
-                let key = self.generic_app_pk()?;
-                let bits = self.generic_app_security_bits()?;
-                require("the application's key", bits, self.min_security_bits)?;
-                let air_data = E::air_data(&key.app_vm_pk.vm_pk);
-                let stations = stations.join();
-                let stations = stations.unwrap_or_else(|panic| resume_unwind(panic))?;
-                Ok::<_, SdkError>((key, air_data, stations))
-            })?;
+                let stations = scope.spawn(|| guard(Stage::OpenDevice, || self.stations()));
+                let made = || {
+                    let key = self.generic_app_pk()?;
+                    let bits = self.generic_app_security_bits()?;
+                    require("the application's key", bits, self.min_security_bits)?;
+                    let vm_key = &*key.app_vm_pk.vm_pk;
+                    let air_data = guard(Stage::AppKeygen, || E::air_data(vm_key))?;
+                    Ok::<_, SdkError>((key, air_data, ConfigChips::new(&config)?))
+                };
+                // A panic is an error there, so that the error of the key is the one to tell.
+                (made(), stations.join().expect("panics are errors"))
+            });
+            let (key, air_data, chips) = made?;
+            let stations = stations??;
             let key = (&*key.app_vm_pk.vm_pk, &self.app_vm_vk()?);
             let (fit, order) = (self.fit_segments, self.order);
-            let keys = AppKey::on_all(&stations, key, &air_data, config, fit, order)?;
+            let keys = AppKey::on_all(&stations, key, &air_data, chips, config, fit, order)?;
             let on_device = self.traces_on_device;
             let keys = keys.into_iter();
             Ok(keys

@@ -238,9 +238,11 @@ impl SegmentWorker<MetalEngine> {
     /// # Errors
     /// What goes wrong in the guest.
     pub fn end(&self) -> Result<Values, SdkError> {
-        let (reply, answer) = sync_channel(1);
-        self.machines.ask(Request::End(reply), 0)?;
-        heard(&answer)
+        on_own_thread(|| {
+            let (reply, answer) = sync_channel(1);
+            self.machines.ask(Request::End(reply), 0)?;
+            heard(&answer)
+        })
     }
 }
 

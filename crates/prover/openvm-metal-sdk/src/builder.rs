@@ -17,6 +17,7 @@ use openvm_stark_sdk::config::{
 };
 
 use crate::{
+    aggregation::Deferrals,
     cache::Cache,
     engine::SdkEngine,
     error::SdkError,
@@ -42,6 +43,7 @@ pub(crate) struct Settings<E: SdkEngine> {
     pub app_pk: Option<AppProvingKey<SdkVmConfig>>,
     pub agg_source: AggSource,
     pub root_source: RootSource,
+    pub deferrals: Option<Arc<Deferrals>>,
     pub tree: AggregationTreeConfig,
     /// Cut segments so that they fit the device.
     pub fit_segments: bool,
@@ -63,6 +65,7 @@ pub struct SdkBuilder<E: SdkEngine> {
     agg_pk: Option<AggProvingKey>,
     root_params: Option<SystemParams>,
     root_pk: Option<RootProvingKey>,
+    deferrals: Option<Arc<Deferrals>>,
     tree: AggregationTreeConfig,
     segment_max_memory: Option<usize>,
     order: RowOrder,
@@ -83,6 +86,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             agg_pk: None,
             root_params: None,
             root_pk: None,
+            deferrals: None,
             tree: AggregationTreeConfig::default(),
             segment_max_memory: None,
             order: RowOrder::default(),
@@ -200,6 +204,14 @@ impl<E: SdkEngine> SdkBuilder<E> {
         self
     }
 
+    /// The deferral circuits. The configuration of the virtual machine has their [`config`](Deferrals::config); without that section the
+    /// machine's programs call none of them, and their proofs have the verifying key of those that do. The parameters of aggregation are those of
+    /// the circuits.
+    pub fn deferrals(mut self, deferrals: Arc<Deferrals>) -> Self {
+        self.deferrals = Some(deferrals);
+        self
+    }
+
     /// Sets the number of proofs that a node verifies.
     pub fn agg_tree_config(mut self, tree: AggregationTreeConfig) -> Self {
         self.tree = tree;
@@ -253,6 +265,9 @@ impl<E: SdkEngine> SdkBuilder<E> {
         moduli::check(&app_config.app_vm_config)?;
         table_sizes::check(&app_config.app_vm_config)?;
         memory_config::check(&app_config.app_vm_config.system.config)?;
+        if let Some(deferrals) = &self.deferrals {
+            deferrals.check(&app_config.app_vm_config)?;
+        }
         let agg_source = match (self.agg_pk, self.agg_params) {
             (Some(_), Some(_)) => {
                 return config("aggregation keys carry their parameters: set one of both")
@@ -297,6 +312,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             app_pk: self.app_pk,
             agg_source,
             root_source,
+            deferrals: self.deferrals,
             tree,
             fit_segments: self.segment_max_memory.is_none(),
             order: self.order,

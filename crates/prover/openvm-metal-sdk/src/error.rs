@@ -249,6 +249,9 @@ pub enum SdkError {
     /// [`ProveOptions::cancel`](crate::ProveOptions) was set.
     #[error("cancelled")]
     Cancelled,
+    /// Inputs of deferral circuits that a circuit refuses, or that are not those of the guest's calls.
+    #[error("deferred computations: {0}")]
+    Deferral(String),
     /// No proofs of segments.
     #[error("there are no proofs of segments to aggregate")]
     NothingToAggregate,

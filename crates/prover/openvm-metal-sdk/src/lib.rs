@@ -5,6 +5,7 @@
 //! * [`DeviceList`], [`SdkBuilder::devices`]: several devices that prove one job together.
 //! * [`MetalSdk::app_prover`]: segment proofs of one executable, without aggregation.
 //! * [`AggregationKeys`], [`aggregate`]: leaves and internal nodes.
+//! * [`Deferrals`], [`MetalSdk::prove_deferred`]: computations that a guest leaves to other circuits.
 //! * [`root`], [`MetalSdk::prove_root`]: the last STARK before a contract.
 //! * [`tasks`]: the single tasks of a proof that many processes make.
 //! * [`MetalVmBuilder`]: the chips of every extension, for any [`SdkEngine`].
@@ -31,7 +32,7 @@ pub use openvm_sdk::{
     config::AppConfig,
     keygen::{AggProvingKey, AppProvingKey, AppVerifyingKey, RootProvingKey},
     types::{AppExecutionCommit, ExecutableFormat},
-    StdIn,
+    DeferralInput, StdIn,
 };
 pub use openvm_sdk_config::SdkVmConfig;
 pub use openvm_transpiler::elf::Elf;
@@ -85,7 +86,10 @@ mod verifying_key;
 mod vm;
 mod whole_file;
 
-pub use aggregation::{aggregate, Aggregated, AggregationKeys};
+pub use aggregation::{
+    aggregate, Aggregated, AggregationKeys, DeferralCircuit, DeferralSettings, Deferrals,
+    DeferredCall, DeferredCalls, VerifyStark,
+};
 pub use app::{
     resumed_segment_max_memory, AppKey, AppProver, CheckedRun, CommittedExe, MeteredRun,
 };

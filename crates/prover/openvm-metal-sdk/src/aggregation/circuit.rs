@@ -2,17 +2,31 @@
 
 use std::sync::Arc;
 
-use openvm_continuations::circuit::{
-    inner::{InnerCircuit, InnerTraceGen, InnerTraceGenImpl, ProofsType},
-    Circuit,
+use openvm_continuations::{
+    circuit::{
+        deferral::{
+            hook::{
+                DeferralHookCircuit, DeferralHookPreCtx, DeferralHookTraceGen,
+                DeferralHookTraceGenImpl, DeferralIoCommit,
+            },
+            inner::{
+                DeferralInnerCircuit, DeferralInnerPreCtx, DeferralInnerTraceGen,
+                DeferralInnerTraceGenImpl,
+            },
+        },
+        inner::{InnerCircuit, InnerTraceGen, InnerTraceGenImpl, ProofsType},
+        Circuit, SubCircuitTraceData,
+    },
+    VkCommitBytes,
 };
+use openvm_cpu_backend::CpuBackend;
 use openvm_recursion_circuit::system::{AggregationSubCircuit, VerifierConfig, VerifierSubCircuit};
 use openvm_stark_backend::{
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
     proof::Proof,
     AirRef, SystemParams,
 };
-use openvm_verify_stark_host::pvs::VkCommit;
+use openvm_verify_stark_host::pvs::{DeferralPvs, VkCommit};
 
 use super::{
     child::Child,
@@ -23,7 +37,8 @@ use crate::{
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
     files,
-    prelude::{F, SC},
+    poseidon2::State,
+    prelude::{Digest, F, SC},
     row_order::RowOrder,
 };
 
@@ -36,6 +51,57 @@ pub(super) enum Below {
     Layer,
     /// Proofs of this layer itself.
     Own,
+}
+
+/// Kind of a circuit around the verifier.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    /// Nodes of a tree. With deferral circuits they know the commitment to the trace of the key below the hook.
+    Tree { hook: Option<Digest> },
+    /// Nodes over the proofs of one deferral circuit.
+    Deferred,
+    /// The hook over the last of those nodes: the commitment to the trace of their key under their own parameters.
+    Hook { own: Digest },
+}
+
+/// Work of a node besides the verification of the proofs below it.
+pub(super) enum Over {
+    /// Joins executions, deferred computations, or both. In place of a missing proof there are the values of its circuits, and true if
+    /// it is the left one.
+    Tree {
+        proofs: ProofsType,
+        absent: Option<(DeferralPvs<F>, bool)>,
+    },
+    /// Joins the calls of one deferral circuit: the depth of the tree of calls below the proofs, unless there is one proof that is only
+    /// verified.
+    Deferred { depth: Option<usize> },
+    /// Folds the commitments to inputs and outputs of all calls of a deferral circuit, which are in order.
+    Hook(Vec<DeferralIoCommit<F>>),
+}
+
+impl Over {
+    /// Joins a part of an execution.
+    pub fn execution() -> Self {
+        Self::tree(ProofsType::Vm)
+    }
+
+    /// Joins proofs of this type, of which none is missing.
+    pub fn tree(proofs: ProofsType) -> Self {
+        Self::Tree {
+            proofs,
+            absent: None,
+        }
+    }
+}
+
+/// Traces of the AIRs around the verifier, with their lookups in its tables.
+struct Around {
+    before: HostTraces,
+    after: HostTraces,
+    permuted: Vec<State>,
+    compressed: Vec<State>,
+    ranges: Vec<usize>,
+    powers: Vec<usize>,
 }
 
 /// Source of a layer's key.
@@ -59,7 +125,8 @@ impl KeySource {
 
 /// The circuit of a kind of node that verifies up to `N` proofs. Devices share it.
 pub(super) struct NodeCircuit<const N: usize> {
-    tracegen: InnerTraceGenImpl,
+    /// The nodes know a hook, and have traces for deferred computations.
+    has_hook: bool,
     verifier: Verifier,
     /// Names of the AIRs, in their order.
     names: Vec<String>,
@@ -80,17 +147,18 @@ impl<const N: usize> NodeCircuit<N> {
         source: KeySource,
         recursive: bool,
         order: RowOrder,
+        kind: Kind,
     ) -> Result<Self, SdkError> {
         let stage = || Stage::AggregationKeygen;
-        let circuit = guard(stage(), || {
+        let (buses, airs) = guard(stage(), || {
             let config = VerifierConfig {
                 continuations_enabled: true,
                 ..VerifierConfig::default()
             };
             let verifier = VerifierSubCircuit::<N>::new_with_options(child_vk.clone(), config);
-            InnerCircuit::new(Arc::new(verifier), None)
+            let buses = verifier.bus_inventory().clone();
+            (buses, airs_around(Arc::new(verifier), kind, &child_vk))
         })?;
-        let airs: Vec<AirRef<SC>> = circuit.airs();
         let key = || match source {
             KeySource::Params(_) => guard(stage(), || Arc::new(engine.keygen(&airs).0)),
             KeySource::Key(key) => {
@@ -117,12 +185,10 @@ impl<const N: usize> NodeCircuit<N> {
             }
         }
         let vk = Arc::new(key.get_vk());
-        let verifier = guard(stage(), || {
-            Verifier::new(&child_vk, circuit.verifier_circuit.bus_inventory(), N)
-        })?;
+        let verifier = guard(stage(), || Verifier::new(&child_vk, &buses, N))?;
         Ok(Self {
             verifier,
-            tracegen: InnerTraceGen::new(false),
+            has_hook: matches!(kind, Kind::Tree { hook: Some(_) }),
             names,
             order,
             key,
@@ -151,11 +217,12 @@ impl<const N: usize> NodeCircuit<N> {
         proofs: &[Proof<SC>],
         below: Below,
         vk_commit: VkCommit<F>,
+        over: &Over,
         stage: &Stage,
     ) -> Result<HostTraces, SdkError> {
         let child = self.below(below, stage)?;
         guard(stage.clone(), || {
-            let mut traces = self.traces_as_made(proofs, below, child, vk_commit);
+            let mut traces = self.traces_as_made(proofs, below, child, vk_commit, over);
             if self.order == RowOrder::Sorted {
                 for (name, trace) in self.names.iter().zip(&mut traces) {
                     rows::sort(name, &mut trace.common_main);
@@ -171,33 +238,108 @@ impl<const N: usize> NodeCircuit<N> {
         below: Below,
         child: &Child,
         vk_commit: VkCommit<F>,
+        over: &Over,
     ) -> HostTraces {
-        let is_app = below == Below::App;
-        let pre = self.tracegen.generate_pre_verifier_subcircuit_ctxs(
-            proofs,
-            ProofsType::Vm,
-            None,
-            is_app,
-            vk_commit,
-            &(),
-        );
+        let around = self.around(proofs, below, vk_commit, over);
         let external = External {
-            permuted: &pre.poseidon2_permute_inputs,
-            compressed: &pre.poseidon2_compress_inputs,
-            ranges: &pre.range_check_inputs,
+            permuted: &around.permuted,
+            compressed: &around.compressed,
+            ranges: &around.ranges,
+            powers: &around.powers,
         };
         let sub = self.verifier.traces(&child.vk, proofs, &external);
-        let post = self.tracegen.generate_post_verifier_subcircuit_ctxs(
-            proofs,
-            ProofsType::Vm,
-            is_app,
-            &(),
-        );
-        pre.air_proving_ctxs
+        around
+            .before
             .into_iter()
             .chain(sub)
-            .chain(post)
+            .chain(around.after)
             .collect()
+    }
+
+    /// The traces of the AIRs around the verifier.
+    ///
+    /// # Panics
+    /// If the proofs do not have the public values that the node expects.
+    fn around(
+        &self,
+        proofs: &[Proof<SC>],
+        below: Below,
+        vk_commit: VkCommit<F>,
+        over: &Over,
+    ) -> Around {
+        let is_app = below == Below::App;
+        match over {
+            Over::Tree {
+                proofs: kind,
+                absent,
+            } => {
+                let maker = InnerTraceGenImpl {
+                    deferral_enabled: self.has_hook,
+                };
+                let made: SubCircuitTraceData<CpuBackend<SC>> = maker
+                    .generate_pre_verifier_subcircuit_ctxs(
+                        proofs,
+                        *kind,
+                        *absent,
+                        is_app,
+                        vk_commit,
+                        &(),
+                    );
+                let after: HostTraces =
+                    maker.generate_post_verifier_subcircuit_ctxs(proofs, *kind, is_app, &());
+                Around {
+                    before: made.air_proving_ctxs,
+                    after,
+                    permuted: made.poseidon2_permute_inputs,
+                    compressed: made.poseidon2_compress_inputs,
+                    ranges: made.range_check_inputs,
+                    powers: vec![],
+                }
+            }
+            Over::Deferred { depth } => {
+                let made: DeferralInnerPreCtx<CpuBackend<SC>> = DeferralInnerTraceGenImpl
+                    .pre_verifier_subcircuit_tracegen(proofs, !is_app, vk_commit, *depth, &());
+                Around {
+                    before: vec![made.verifier_pvs_ctx, made.def_pvs_ctx, made.input_ctx],
+                    after: vec![],
+                    permuted: made.poseidon2_permute_inputs,
+                    compressed: made.poseidon2_compress_inputs,
+                    ranges: made.range_check_inputs,
+                    powers: vec![],
+                }
+            }
+            Over::Hook(commits) => {
+                let made: DeferralHookPreCtx<CpuBackend<SC>> = DeferralHookTraceGenImpl
+                    .pre_verifier_subcircuit_tracegen(&proofs[0], commits.clone(), &());
+                Around {
+                    before: vec![made.verifier_pvs_ctx, made.decommit_ctx, made.onion_ctx],
+                    after: vec![],
+                    permuted: made.poseidon2_permute_inputs,
+                    compressed: made.poseidon2_compress_inputs,
+                    ranges: made.range_check_inputs,
+                    powers: made.power_check_inputs,
+                }
+            }
+        }
+    }
+}
+
+/// The AIRs of a circuit of this kind around a verifier of proofs of `child_vk`.
+fn airs_around<const N: usize>(
+    verifier: Arc<VerifierSubCircuit<N>>,
+    kind: Kind,
+    child_vk: &MultiStarkVerifyingKey<SC>,
+) -> Vec<AirRef<SC>> {
+    match kind {
+        Kind::Tree { hook } => InnerCircuit::new(verifier, hook.map(Into::into)).airs(),
+        Kind::Deferred => DeferralInnerCircuit::new(verifier).airs(),
+        Kind::Hook { own } => {
+            let commit = VkCommitBytes {
+                cached_commit: own.into(),
+                vk_pre_hash: child_vk.pre_hash.into(),
+            };
+            DeferralHookCircuit::new(verifier, commit).airs()
+        }
     }
 }
 

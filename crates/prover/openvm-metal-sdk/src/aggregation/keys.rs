@@ -14,14 +14,15 @@ use openvm_stark_backend::keygen::types::MultiStarkVerifyingKey;
 use openvm_verify_stark_host::pvs::VkCommit;
 
 use super::{
-    circuit::{Below, KeySource, NodeCircuit},
+    circuit::{Below, KeySource, Kind, NodeCircuit},
+    commits::hash_of_commits,
     layer::Layer,
 };
 use crate::{
     devices::{Capacity, Station},
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
-    prelude::{F, SC},
+    prelude::{Digest, F, SC},
     row_order::RowOrder,
     verifying_key::security_bits,
 };
@@ -35,7 +36,8 @@ pub struct AggregationKeys<E: SdkEngine> {
 }
 
 impl<E: SdkEngine> AggregationKeys<E> {
-    /// Generates the keys. `order` is that of the rows of nodes' traces.
+    /// Generates the keys. `order` is that of the rows of nodes' traces, `hook` is [`Deferrals::hook_cached_commit`](crate::Deferrals) of the
+    /// deferral circuits whose computations nodes may join with an execution.
     ///
     /// # Errors
     /// If the parameters do not go together, or the device refuses.
@@ -44,14 +46,15 @@ impl<E: SdkEngine> AggregationKeys<E> {
         app_vk: Arc<MultiStarkVerifyingKey<SC>>,
         config: &AggregationConfig,
         order: RowOrder,
+        hook: Option<Digest>,
     ) -> Result<Self, SdkError> {
         let params = &config.params;
         let sources = [&params.leaf, &params.internal, &params.internal];
         let sources = sources.map(|params| KeySource::Params(params.clone()));
-        Self::new(station, app_vk, sources, order)
+        Self::new(station, app_vk, sources, order, hook)
     }
 
-    /// Takes keys that were made together before. `order` is that of the rows of nodes' traces. The leaves' key alone is made once more, to
+    /// Takes keys that were made together before. `order` and `hook` are those of [`generate`](Self::generate). The leaves' key alone is made once more, to
     /// compare it: it is that which depends on the application.
     ///
     /// # Errors
@@ -61,13 +64,14 @@ impl<E: SdkEngine> AggregationKeys<E> {
         app_vk: Arc<MultiStarkVerifyingKey<SC>>,
         key: AggProvingKey,
         order: RowOrder,
+        hook: Option<Digest>,
     ) -> Result<Self, SdkError> {
         let sources = [
             KeySource::Key(key.prefix.leaf),
             KeySource::Above(key.prefix.internal_for_leaf),
             KeySource::Above(key.internal_recursive),
         ];
-        Self::new(station, app_vk, sources, order)
+        Self::new(station, app_vk, sources, order, hook)
     }
 
     /// Work that fits on the device at the same time. No room for traces of segments is counted: whoever proves those has a key
@@ -81,7 +85,9 @@ impl<E: SdkEngine> AggregationKeys<E> {
         app_vk: Arc<MultiStarkVerifyingKey<SC>>,
         [leaf, internal_for_leaf, internal_recursive]: [KeySource; 3],
         order: RowOrder,
+        hook: Option<Digest>,
     ) -> Result<Self, SdkError> {
+        let kind = Kind::Tree { hook };
         let (app, l, i) = (&app_vk.inner.params, &leaf, &internal_for_leaf);
         guard(Stage::AggregationKeygen, || {
             check_param_compatibility(app, l.params(), i.params())
@@ -97,21 +103,24 @@ impl<E: SdkEngine> AggregationKeys<E> {
         // Each circuit verifies proofs of the one before. A device commits to the keys meanwhile.
         thread::scope(|scope| {
             let engine = station.engine(leaf.params().clone())?;
-            let circuit = NodeCircuit::new(&engine, "the leaf key", app_vk, leaf, false, order)?;
+            let name = "the leaf key";
+            let circuit = NodeCircuit::new(&engine, name, app_vk, leaf, false, order, kind)?;
             let circuit = Arc::new(circuit);
             let vk = circuit.vk.clone();
             let leaf = Layer::spawn(scope, station, engine, circuit);
 
             let engine = station.engine(internal_for_leaf.params().clone())?;
             let name = "the internal-for-leaf key";
-            let circuit = NodeCircuit::new(&engine, name, vk, internal_for_leaf, false, order)?;
+            let circuit =
+                NodeCircuit::new(&engine, name, vk, internal_for_leaf, false, order, kind)?;
             let circuit = Arc::new(circuit);
             let vk = circuit.vk.clone();
             let internal_for_leaf = Layer::spawn(scope, station, engine, circuit);
 
             let engine = station.engine(internal_recursive.params().clone())?;
             let name = "the internal-recursive key";
-            let circuit = NodeCircuit::new(&engine, name, vk, internal_recursive, true, order)?;
+            let circuit =
+                NodeCircuit::new(&engine, name, vk, internal_recursive, true, order, kind)?;
             let internal_recursive = Layer::spawn(scope, station, engine, Arc::new(circuit));
             Ok(Self {
                 station: station.clone(),
@@ -185,6 +194,15 @@ impl<E: SdkEngine> AggregationKeys<E> {
     /// The commitment to the verifying key of the internal-for-leaf nodes.
     pub fn internal_for_leaf_vk_commit(&self) -> VkCommit<F> {
         self.internal_recursive.vk_commit(Below::Layer)
+    }
+
+    /// The hash of the commitments to the keys below the internal-recursive nodes: it names a virtual machine, or the hook of deferral circuits.
+    pub(crate) fn commit_below(&self) -> Digest {
+        hash_of_commits([
+            self.app_vk_commit(),
+            self.leaf_vk_commit(),
+            self.internal_for_leaf_vk_commit(),
+        ])
     }
 
     /// The commitment to the verifying key of the internal-recursive nodes.

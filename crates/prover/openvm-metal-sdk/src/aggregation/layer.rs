@@ -67,7 +67,11 @@ impl<E: SdkEngine, const N: usize> Layer<E, N> {
         Ok(layer)
     }
 
-    fn bring(
+    /// Brings a layer to a device.
+    ///
+    /// # Errors
+    /// Refusals of the device.
+    pub fn bring(
         station: &Station<E>,
         engine: E,
         circuit: Arc<NodeCircuit<N>>,
@@ -99,17 +103,27 @@ impl<E: SdkEngine, const N: usize> Layer<E, N> {
     /// Brings the traces of a node to the device, where the cached one is.
     pub fn upload(&self, traces: HostTraces, below: Below) -> ProvingContext<E::PB> {
         let child = self.child_of(below);
-        let per_trace = traces
-            .into_iter()
-            .zip(&self.device_key.per_air)
-            .map(|(ctx, air)| {
-                let mut ctx = self.uploader.air(ctx);
-                let cached = air.vk.params.width.cached_mains.iter();
-                ctx.cached_mains = cached.map(|_| child.trace.clone()).collect();
-                ctx
-            })
-            .enumerate()
-            .collect();
-        ProvingContext { per_trace }
+        upload(&self.uploader, &self.device_key, traces, child)
     }
+}
+
+/// Brings the traces of a circuit above `child` to the device of a key.
+pub(super) fn upload<E: SdkEngine>(
+    uploader: &Uploader<E>,
+    key: &DeviceMultiStarkProvingKey<E::PB>,
+    traces: HostTraces,
+    child: &DeviceChild<E>,
+) -> ProvingContext<E::PB> {
+    let per_trace = traces
+        .into_iter()
+        .zip(&key.per_air)
+        .map(|(ctx, air)| {
+            let mut ctx = uploader.air(ctx);
+            let cached = air.vk.params.width.cached_mains.iter();
+            ctx.cached_mains = cached.map(|_| child.trace.clone()).collect();
+            ctx
+        })
+        .enumerate()
+        .collect();
+    ProvingContext { per_trace }
 }

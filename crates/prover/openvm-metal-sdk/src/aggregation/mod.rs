@@ -3,10 +3,14 @@
 //! A *leaf* verifies up to 4 proofs of segments. An *internal-for-leaf* node verifies up to 3 leaves. An
 //! *internal-recursive* node verifies up to 3 nodes of the layer below, which is internal-for-leaf the first
 //! time and internal-recursive from then on.
+//!
+//! What a guest defers to other circuits is proved by these, in a tree of its own that ends in an internal-recursive node too: `deferral`.
 
 mod check;
 mod child;
 mod circuit;
+mod commits;
+mod deferral;
 mod keys;
 mod layer;
 mod node;
@@ -17,6 +21,10 @@ mod tree;
 mod verifier;
 
 pub(crate) use check::NodeCheck;
+pub use deferral::{
+    DeferralCircuit, DeferralSettings, Deferrals, DeferredCall, DeferredCalls, VerifyStark,
+};
+pub(crate) use deferral::{DeferralKeys, Verifies};
 pub use keys::AggregationKeys;
 pub(crate) use node::{prove_node, wrap};
 pub(crate) use resume::{node_file, NodeFile, NodeFolder};

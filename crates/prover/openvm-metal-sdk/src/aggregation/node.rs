@@ -2,19 +2,23 @@
 
 use std::time::{Duration, Instant};
 
-use openvm_stark_backend::{keygen::types::MultiStarkVerifyingKey, proof::Proof};
+use openvm_continuations::circuit::inner::ProofsType;
+use openvm_stark_backend::{
+    keygen::types::MultiStarkVerifyingKey, p3_field::PrimeCharacteristicRing, proof::Proof,
+};
+use openvm_verify_stark_host::pvs::{VerifierBasePvs, VERIFIER_PVS_AIR_ID};
 
 use super::{
-    circuit::Below,
+    circuit::{Below, Over},
     layer::Layer,
     shape::{layer_name, RECURSIVE},
     AggregationKeys,
 };
 use crate::{
-    devices::{Fleet, Refused, Turns, Work},
+    devices::{Capacity, Fleet, Refused, Station, Turns, Work},
     engine::SdkEngine,
     error::{SdkError, Stage},
-    prelude::SC,
+    prelude::{F, SC},
 };
 
 /// A node that was proved.
@@ -38,19 +42,37 @@ pub(crate) fn prove_node<E: SdkEngine>(
     below: &[Proof<SC>],
     refused: Option<&Refused>,
 ) -> Result<ProvedNode, SdkError> {
+    let over = Over::execution();
     let job = Job {
-        keys,
         fleet,
         below,
+        over: &over,
         stage: stage_of(level, index),
         refused,
     };
     match level {
-        1 => job.prove(|keys| &keys.leaf, Below::App),
-        2 => job.prove(|keys| &keys.internal_for_leaf, Below::Layer),
-        RECURSIVE => job.prove(|keys| &keys.internal_recursive, Below::Layer),
-        _ => job.prove(|keys| &keys.internal_recursive, Below::Own),
+        1 => job.prove(&on_devices(keys, |keys| &keys.leaf), Below::App),
+        2 => job.prove(
+            &on_devices(keys, |keys| &keys.internal_for_leaf),
+            Below::Layer,
+        ),
+        RECURSIVE => job.prove(
+            &on_devices(keys, |keys| &keys.internal_recursive),
+            Below::Layer,
+        ),
+        _ => job.prove(
+            &on_devices(keys, |keys| &keys.internal_recursive),
+            Below::Own,
+        ),
     }
+}
+
+/// One layer on each device.
+fn on_devices<'a, E: SdkEngine, const N: usize>(
+    keys: &[&'a AggregationKeys<E>],
+    layer: impl Fn(&'a AggregationKeys<E>) -> &'a Layer<E, N>,
+) -> Vec<&'a Layer<E, N>> {
+    keys.iter().map(|&keys| layer(keys)).collect()
 }
 
 /// Proves an aggregated proof once more, the `index`-th time, with keys on one device: the proof is then as small as such proofs get.
@@ -62,11 +84,56 @@ pub(crate) fn wrap<E: SdkEngine>(
     index: usize,
     proof: Proof<SC>,
 ) -> Result<Proof<SC>, SdkError> {
+    let over = Over::tree(proofs_type(&proof));
+    let stage = stage_of(RECURSIVE + 1, index);
+    let layer = &keys.internal_recursive;
+    prove_alone(&keys.station, layer, Below::Own, &[proof], &over, stage)
+}
+
+/// Proves one node over the proofs `below` on one device.
+///
+/// # Errors
+/// Refusals of the device, and proofs that the node does not verify.
+pub(super) fn prove_alone<E: SdkEngine, const N: usize>(
+    station: &Station<E>,
+    layer: &Layer<E, N>,
+    kind: Below,
+    below: &[Proof<SC>],
+    over: &Over,
+    stage: Stage,
+) -> Result<Proof<SC>, SdkError> {
     let turns = Turns::new(1);
-    let device = (keys.station.name().to_owned(), keys.capacity());
-    let fleet = Fleet::new([device].into_iter(), &turns);
-    let node = (RECURSIVE + 1, index);
-    Ok(prove_node(&[keys], &fleet, node, &[proof], None)?.proof)
+    let fleet = alone(station, &layer.engine, &turns);
+    let job = Job {
+        fleet: &fleet,
+        below,
+        over,
+        stage,
+        refused: None,
+    };
+    Ok(job.prove(&[layer], kind)?.proof)
+}
+
+/// One device as the devices of a job.
+pub(super) fn alone<'a, E: SdkEngine>(
+    station: &Station<E>,
+    engine: &E,
+    turns: &'a Turns,
+) -> Fleet<'a> {
+    let device = (station.name().to_owned(), Capacity::of(station, engine, 0));
+    Fleet::new([device].into_iter(), turns)
+}
+
+/// Type of the proof of a node, as its public values name it: of an execution, of deferred computations, or of both.
+fn proofs_type(proof: &Proof<SC>) -> ProofsType {
+    let values = proof.public_values.get(VERIFIER_PVS_AIR_ID);
+    // The flag is behind the values that every node has.
+    let flag = values.and_then(|values| values.get(size_of::<VerifierBasePvs<u8>>()));
+    match flag {
+        Some(&flag) if flag == F::ONE => ProofsType::Deferral,
+        Some(&flag) if flag == F::TWO => ProofsType::Combined,
+        _ => ProofsType::Vm,
+    }
 }
 
 /// The stage of proving a node.
@@ -77,30 +144,31 @@ pub(super) fn stage_of(level: usize, index: usize) -> Stage {
     }
 }
 
-struct Job<'a, E: SdkEngine> {
-    keys: &'a [&'a AggregationKeys<E>],
+struct Job<'a> {
     fleet: &'a Fleet<'a>,
     below: &'a [Proof<SC>],
+    over: &'a Over,
     stage: Stage,
     refused: Option<&'a Refused>,
 }
 
-impl<'a, E: SdkEngine> Job<'a, E> {
-    /// The host makes the traces, then chooses a device. It receives them while it may still prove something else.
-    fn prove<const N: usize>(
+impl Job<'_> {
+    /// Proves a node of a layer, which is given on each device. The host makes the traces, then chooses a device. It receives them while it may still
+    /// prove something else.
+    fn prove<E: SdkEngine, const N: usize>(
         self,
-        layer: impl Fn(&'a AggregationKeys<E>) -> &'a Layer<E, N>,
+        layers: &[&Layer<E, N>],
         below: Below,
     ) -> Result<ProvedNode, SdkError> {
         let clock = Instant::now();
-        let first = layer(self.keys[0]);
-        let vk_commit = first.vk_commit(below);
-        let traces = first
-            .circuit
-            .traces(self.below, below, vk_commit, &self.stage)?;
+        let vk_commit = layers[0].vk_commit(below);
+        let traces =
+            layers[0]
+                .circuit
+                .traces(self.below, below, vk_commit, self.over, &self.stage)?;
         let reservation = self.fleet.reserve(Work::Node, self.refused)?;
         let device = reservation.device();
-        let layer = layer(self.keys[device]);
+        let layer = layers[device];
         let ctx = layer.upload(traces, below);
         let made = clock.elapsed();
         let (proof, time) = self.fleet.prove(

@@ -16,13 +16,29 @@ pub(crate) const RECURSIVE: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     children: [usize; 2],
+    /// The tree ends in a node over the last one.
+    is_wrapped: bool,
 }
 
 impl Shape {
     pub fn new(config: &AggregationTreeConfig) -> Self {
         Self {
             children: [config.num_children_leaf, config.num_children_internal],
+            is_wrapped: true,
         }
+    }
+
+    /// The same tree without the node over the last one.
+    pub fn unwrapped(self) -> Self {
+        Self {
+            is_wrapped: false,
+            ..self
+        }
+    }
+
+    /// True if the tree ends in a node over the last one.
+    pub fn is_wrapped(&self) -> bool {
+        self.is_wrapped
     }
 
     /// Most proofs of level `below` that a node verifies.
@@ -46,7 +62,7 @@ impl Shape {
         index * most..((index + 1) * most).min(total)
     }
 
-    /// Number of proofs of each level, from the segments to the wrapping node. Nothing if there are no segments.
+    /// Number of proofs of each level, from the segments to the wrapping node, if there is one. Nothing if there are no segments.
     pub fn levels(&self, segments: usize) -> Vec<usize> {
         let mut levels = Vec::new();
         let mut total = segments;
@@ -54,7 +70,7 @@ impl Shape {
             let below = levels.len();
             levels.push(total);
             if Self::wraps(below, total) {
-                levels.push(1);
+                levels.extend(self.is_wrapped.then_some(1));
                 break;
             }
             total = self.above(below, total);
@@ -79,10 +95,15 @@ mod tests {
 
     #[test]
     fn levels_end_in_a_wrapped_node() {
-        let shape = Shape { children: [4, 3] };
+        let shape = Shape {
+            children: [4, 3],
+            is_wrapped: true,
+        };
         assert_eq!(shape.levels(0), Vec::<usize>::new());
         assert_eq!(shape.levels(1), [1, 1, 1, 1, 1]);
         assert_eq!(shape.levels(209), [209, 53, 18, 6, 2, 1, 1]);
+        assert_eq!(shape.unwrapped().levels(209), [209, 53, 18, 6, 2, 1]);
+        assert_eq!(shape.unwrapped().levels(0), Vec::<usize>::new());
         for segments in 1..100 {
             let levels = shape.levels(segments);
             for level in 1..levels.len() {

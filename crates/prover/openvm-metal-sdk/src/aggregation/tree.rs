@@ -130,6 +130,12 @@ impl<'a> Tree<'a> {
         }
     }
 
+    /// The same tree without the node that makes the last proof smaller.
+    pub fn unwrapped(mut self) -> Self {
+        self.shape = self.shape.unwrapped();
+        self
+    }
+
     /// The proof of segment `index`. Segments may come in any order.
     ///
     /// # Errors
@@ -199,6 +205,7 @@ impl<'a> Tree<'a> {
             state = self.lock();
             state.busy += time;
             state.put(node, proof);
+            state.settle(&self.shape);
             self.changed.notify_all();
         }
         Ok(())
@@ -377,11 +384,28 @@ impl<P> State<P> {
     /// Sets the number of segments, and with it those of all levels.
     fn close(&mut self, segments: usize, shape: &Shape) {
         self.level(0).total = Some(segments);
-        let levels = shape.levels(segments);
-        // The wrapping node belongs to no level.
-        let levels = levels.split_last().map_or(&[][..], |(_, levels)| levels);
+        let mut levels = shape.levels(segments);
+        if shape.is_wrapped() {
+            // The wrapping node belongs to no level.
+            levels.pop();
+        }
         for (level, &total) in levels.iter().enumerate() {
             self.level(level).total = Some(total);
+        }
+        self.settle(shape);
+    }
+
+    /// Takes the proof of the last node as the result of a tree that is not wrapped.
+    fn settle(&mut self, shape: &Shape) {
+        if shape.is_wrapped() {
+            return;
+        }
+        for (number, level) in self.levels.iter_mut().enumerate() {
+            let is_last = level.total.is_some_and(|total| Shape::wraps(number, total));
+            let last = is_last.then(|| level.proofs.remove(&0)).flatten();
+            if let Some(proof) = last {
+                self.result = Some((proof, number - RECURSIVE + 1));
+            }
         }
     }
 
@@ -396,6 +420,9 @@ impl<P> State<P> {
     fn take_above(&mut self, below: usize, shape: &Shape) -> Option<Node<P>> {
         let level = &mut self.levels[below];
         let wraps = level.total.is_some_and(|total| Shape::wraps(below, total));
+        if wraps && !shape.is_wrapped() {
+            return None;
+        }
         let nodes = level.total.map(|total| shape.above(below, total));
         let highest = level
             .proofs
@@ -505,5 +532,36 @@ mod tests {
         }
         let levels: Vec<usize> = whole(19, false).iter().map(|node| node.0).collect();
         assert_eq!(levels, [1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5]);
+    }
+
+    /// The last node is the result of a tree without the wrapping node, whether it is proved before or after the number of segments is known.
+    #[test]
+    fn a_tree_that_is_not_wrapped_ends_in_its_last_node() {
+        let shape = shape().unwrapped();
+        for closed_first in [true, false] {
+            let mut state = State::default();
+            if closed_first {
+                state.close(6, &shape);
+            }
+            for index in 0..6 {
+                state.level(0).proofs.insert(index, index.to_string());
+            }
+            let mut done = Vec::new();
+            loop {
+                let Some(node) = state.take(&shape) else {
+                    if state.level(0).total.is_some() {
+                        break;
+                    }
+                    state.close(6, &shape);
+                    continue;
+                };
+                done.push((node.level, node.index));
+                let name = format!("{}:{}", node.level, node.index);
+                state.put(node, name);
+                state.settle(&shape);
+            }
+            assert_eq!(done, [(1, 0), (1, 1), (2, 0), (3, 0)]);
+            assert_eq!(state.result, Some(("3:0".to_owned(), 1)));
+        }
     }
 }

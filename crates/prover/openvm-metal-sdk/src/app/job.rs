@@ -2,16 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use openvm_circuit::{
-    arch::execution_mode::Segment,
-    system::memory::{merkle::public_values::UserPublicValuesProof, CHUNK},
-};
+use openvm_circuit::arch::execution_mode::Segment;
 use openvm_stark_backend::{proof::Proof, prover::ProvingContext};
 
 use super::{
     check::SegmentCheck,
     kept::Kept,
     resume::{segment_file, ResumeFolder},
+    snapshot::EndOfMemory,
     tracer::SegmentTracer,
     AppKey, CommittedExe,
 };
@@ -20,7 +18,7 @@ use crate::{
     engine::SdkEngine,
     error::{SdkError, Stage},
     options::ProveOptions,
-    prelude::{F, SC},
+    prelude::SC,
     progress::Event,
     span::Span,
 };
@@ -28,7 +26,7 @@ use crate::{
 /// Proofs of an execution's segments.
 pub(super) struct Segments {
     pub proofs: Vec<Proof<SC>>,
-    pub user_public_values: UserPublicValuesProof<CHUNK, F>,
+    pub end: EndOfMemory,
 }
 
 /// Verdict on a proof that a device made.

@@ -35,6 +35,7 @@ pub use meter::MeteredRun;
 pub(crate) use meter::{meter, meter_parts, MeterParts};
 pub use program::CommittedExe;
 pub use prover::AppProver;
+pub(crate) use prover::ProvedSegments;
 pub use resume::resumed_segment_max_memory;
 pub(crate) use resume::{hex, job_id, segment_file, segment_id, Id, ResumeFolder};
 pub(crate) use runner::{decoded, execute, executors};

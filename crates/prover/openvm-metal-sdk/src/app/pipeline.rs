@@ -16,10 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use openvm_circuit::{
-    arch::execution_mode::Segment,
-    system::memory::{merkle::public_values::UserPublicValuesProof, online::GuestMemory, CHUNK},
-};
+use openvm_circuit::{arch::execution_mode::Segment, system::memory::online::GuestMemory};
 use openvm_sdk::StdIn;
 use openvm_stark_backend::{proof::Proof, prover::ProvingContext};
 
@@ -30,7 +27,7 @@ use super::{
     segment_queue::{Bounds, Permit, SegmentQueue, Taken},
     sequence::make_missing,
     sink::ProofSink,
-    snapshot::{Changes, Follow, Snapshot},
+    snapshot::{Changes, EndOfMemory, Follow, Snapshot},
     snapshot_queue::SnapshotQueue,
     AppKey,
 };
@@ -40,7 +37,7 @@ use crate::{
     error::{guard, SdkError, Stage},
     execution::Execution,
     options::Threads,
-    prelude::{F, SC},
+    prelude::SC,
     report::Report,
     slot::lock,
     system::MemoryTree,
@@ -111,7 +108,7 @@ pub(super) fn run<E: SdkEngine>(
         report: Mutex::default(),
         error: Mutex::default(),
     };
-    let (metered, user_public_values) = thread::scope(|scope| {
+    let (metered, end) = thread::scope(|scope| {
         let pipeline = &pipeline;
         let _stop = StopOnPanic(pipeline);
         let (senders, receivers): (Vec<_>, Vec<_>) =
@@ -138,11 +135,11 @@ pub(super) fn run<E: SdkEngine>(
         drop(senders);
         let input = input.clone();
         let (sender, changes) = sync_channel(WAITING_CHANGES);
-        let values = scope.spawn(move || pipeline.thread(|| pipeline.make_snapshots(&changes)));
+        let end = scope.spawn(move || pipeline.thread(|| pipeline.make_snapshots(&changes)));
         let metered = pipeline.thread(|| pipeline.meter(input, &sender));
         drop(sender);
         // Its panics are errors of the pipeline.
-        (metered.flatten(), values.join().ok().flatten().flatten())
+        (metered.flatten(), end.join().ok().flatten().flatten())
     });
     if let Some(error) = pipeline
         .error
@@ -151,7 +148,7 @@ pub(super) fn run<E: SdkEngine>(
     {
         return Err(error);
     }
-    let (Some(metered), Some(user_public_values)) = (metered, user_public_values) else {
+    let (Some(metered), Some(end)) = (metered, end) else {
         return Err(SdkError::Cancelled);
     };
     let segments = &metered.run.segments;
@@ -172,7 +169,7 @@ pub(super) fn run<E: SdkEngine>(
     );
     Ok(Segments {
         proofs: pipeline.collector.finish(segments.len(), report)?,
-        user_public_values,
+        end,
     })
 }
 
@@ -283,15 +280,15 @@ impl<E: SdkEngine> Pipeline<'_, E> {
         Ok(Some(Metered { run, time }))
     }
 
-    /// Makes the snapshots before segments as these are cut. At the end it has the guest's public values. Gives nothing if nobody takes snapshots any
-    /// more.
+    /// Makes the snapshots before segments as these are cut. At the end it has the guest's public values and what else is known of the memory. Gives
+    /// nothing if nobody takes snapshots any more.
     fn make_snapshots(
         &self,
         changes: &Receiver<Followed>,
-    ) -> Result<Option<UserPublicValuesProof<CHUNK, F>>, SdkError> {
+    ) -> Result<Option<EndOfMemory>, SdkError> {
         let system = &self.job.keys[0].config.system.config;
         let mut follow = Follow::new(system);
-        let mut values = None;
+        let mut end = None;
         let mut index = 0;
         while let Ok(followed) = changes.recv() {
             self.job.options.check_cancelled()?;
@@ -312,17 +309,17 @@ impl<E: SdkEngine> Pipeline<'_, E> {
                 }
                 Followed::End(changes, memory) => {
                     follow.go(index, changes)?;
-                    let revealed = guard(Stage::Preflight(index), || {
-                        follow.user_public_values(system, &memory.memory)
+                    let found = guard(Stage::Preflight(index), || {
+                        follow.end(system, &memory.memory)
                     })?;
-                    self.collector.end(index, &revealed)?;
-                    values = Some(revealed);
+                    self.collector.end(index, &found.user_public_values)?;
+                    end = Some(found);
                     break;
                 }
             }
         }
         follow.add_to(&mut lock(&self.report));
-        Ok(values)
+        Ok(end)
     }
 
     /// Tracer `number`: records segments and makes their traces, until there are no more. Its virtual machine is built once there are more

@@ -24,7 +24,16 @@ use crate::{
     own_thread::on_own_thread,
     prelude::{Digest, SC},
     report::Report,
+    system::SpaceDigests,
 };
+
+/// Proofs of an execution's segments, and what a proof of the whole needs besides.
+pub(crate) struct ProvedSegments {
+    pub proof: ContinuationVmProof<SC>,
+    /// Digests around the memory of deferral circuits at the end, if there is any.
+    pub deferrals: Option<SpaceDigests>,
+    pub report: Report,
+}
 
 /// Proves executions of one executable. Cheap to make: keys and committed programs are shared.
 pub struct AppProver<E: SdkEngine> {
@@ -121,7 +130,8 @@ impl<E: SdkEngine> AppProver<E> {
         on_own_thread(|| {
             let start = Instant::now();
             let fleet = self.fleet();
-            let (proof, mut report) = self.prove_into(input, options, &fleet, &())?;
+            let proved = self.prove_into(input, options, &fleet, &())?;
+            let (proof, mut report) = (proved.proof, proved.report);
             self.finish(&mut report, &fleet, start);
             report.app = report.total;
             Ok((proof, report))
@@ -135,7 +145,7 @@ impl<E: SdkEngine> AppProver<E> {
         options: &ProveOptions<'_>,
         fleet: &Fleet<'_>,
         sink: &dyn ProofSink,
-    ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
+    ) -> Result<ProvedSegments, SdkError> {
         let mut report = Report::default();
         let mut job = self.job(fleet, options);
         if let Some(path) = options.resume {
@@ -149,15 +159,16 @@ impl<E: SdkEngine> AppProver<E> {
             Some(threads) => pipeline::run(&job, input, sink, &mut report, threads),
             None => sequence::run(&job, input, sink, &mut report),
         };
-        let Segments {
-            proofs,
-            user_public_values,
-        } = segments?;
+        let Segments { proofs, end } = segments?;
         let proof = ContinuationVmProof {
             per_segment: proofs,
-            user_public_values,
+            user_public_values: end.user_public_values,
         };
-        Ok((proof, report))
+        Ok(ProvedSegments {
+            proof,
+            deferrals: end.deferrals,
+            report,
+        })
     }
 
     /// Adds the devices and their shares of a job that began at `start` and ends now to a report.

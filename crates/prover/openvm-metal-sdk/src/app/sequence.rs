@@ -11,7 +11,7 @@ use super::{
     meter::{execute_metered, Follower},
     runner::{decoded, executors},
     sink::ProofSink,
-    snapshot::{user_public_values, Snapshotter},
+    snapshot::{end_of_memory, Snapshotter},
     AppKey,
 };
 use crate::{engine::SdkEngine, error::SdkError, execution::Execution, report::Report};
@@ -54,10 +54,10 @@ pub(super) fn run<E: SdkEngine>(
         job.host_bytes(index, segment)?;
     }
     let memory = last.0.take().ok_or(SdkError::Cancelled)?;
-    let user_public_values = user_public_values(&key.config.system.config, &memory);
+    let end = end_of_memory(&key.config.system.config, &memory);
     drop(memory);
     let collector = Collector::new(job, sink);
-    collector.end(run.segments.len(), &user_public_values)?;
+    collector.end(run.segments.len(), &end.user_public_values)?;
     for (index, segment) in run.segments.iter().enumerate() {
         match job.resumed(index, segment)? {
             Some((proof, span)) => collector.found(index, segment, proof, span)?,
@@ -67,7 +67,7 @@ pub(super) fn run<E: SdkEngine>(
     make_missing(job, input, &run.segments, &collector, report)?;
     Ok(Segments {
         proofs: collector.finish(run.segments.len(), report)?,
-        user_public_values,
+        end,
     })
 }
 

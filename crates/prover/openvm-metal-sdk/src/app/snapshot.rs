@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use openvm_circuit::{
-    arch::{hasher::poseidon2::vm_poseidon2_hasher, SystemConfig, VmState},
+    arch::{
+        hasher::poseidon2::vm_poseidon2_hasher, instructions::DEFERRAL_AS, SystemConfig, VmState,
+    },
     system::memory::{
         merkle::public_values::UserPublicValuesProof,
         online::{AddressMap, GuestMemory},
@@ -20,11 +22,19 @@ use crate::{
     execution::{DecodedProgram, Execution, Rows},
     prelude::F,
     report::Report,
-    system::{MemoryPages, MemoryTree},
+    system::{MemoryPages, MemoryTree, SpaceDigests},
 };
 
 /// The hashing pool beside a pipeline has this share of rayon's threads.
 const THREADS: usize = 4;
+
+/// Parts of the memory at the end of an execution that its proof needs.
+pub(super) struct EndOfMemory {
+    /// The guest's public values, with their path.
+    pub user_public_values: UserPublicValuesProof<CHUNK, F>,
+    /// Digests around the memory of deferral circuits, if there is any.
+    pub deferrals: Option<SpaceDigests>,
+}
 
 /// State of an execution before a segment. A clone shares the memory.
 #[derive(Clone)]
@@ -96,13 +106,9 @@ impl Follow {
         &self.tree
     }
 
-    /// The guest's public values in `memory`, the memory of this tree, with their path.
-    pub fn user_public_values(
-        &self,
-        system: &SystemConfig,
-        memory: &AddressMap,
-    ) -> UserPublicValuesProof<CHUNK, F> {
-        values_in(system, &self.tree, memory)
+    /// The parts of `memory`, the memory of this tree, that a proof needs at the end.
+    pub fn end(&self, system: &SystemConfig, memory: &AddressMap) -> EndOfMemory {
+        end_in(system, &self.tree, memory)
     }
 
     /// Adds where the time went to a report.
@@ -221,14 +227,18 @@ impl<'a> Snapshotter<'a> {
     }
 }
 
-/// The guest's public values, with their path in the memory at the end of an execution.
-pub(super) fn user_public_values(
-    system: &SystemConfig,
-    memory: &GuestMemory,
-) -> UserPublicValuesProof<CHUNK, F> {
+/// The parts of the memory that a proof needs at the end of an execution.
+pub(super) fn end_of_memory(system: &SystemConfig, memory: &GuestMemory) -> EndOfMemory {
     let mut tree = MemoryTree::new(&system.memory_config);
     tree.synchronize(&memory.memory);
-    values_in(system, &tree, &memory.memory)
+    end_in(system, &tree, &memory.memory)
+}
+
+fn end_in(system: &SystemConfig, tree: &MemoryTree, memory: &AddressMap) -> EndOfMemory {
+    EndOfMemory {
+        user_public_values: values_in(system, tree, memory),
+        deferrals: tree.space_digests(DEFERRAL_AS),
+    }
 }
 
 /// The guest's public values in `memory`, of which `tree` is the tree.

@@ -18,7 +18,7 @@ use crate::{
     aggregation::{sort_rows, AggregationKeys},
     engine::MetalEngine,
     error::{guard, SdkError, Stage},
-    prelude::{RootSC, SC},
+    prelude::{Digest, RootSC, SC},
     row_order::RowOrder,
     verifying_key::check_root_key,
 };
@@ -47,6 +47,8 @@ struct Child {
     commit: CommitBytes,
     memory: MemoryDimensions,
     public_values: usize,
+    /// The hook of deferral circuits.
+    hook: Option<CommitBytes>,
 }
 
 impl Child {
@@ -63,7 +65,7 @@ impl Child {
                 params.clone(),
                 self.memory,
                 self.public_values,
-                None,
+                self.hook,
                 heights,
             )
         })
@@ -84,7 +86,7 @@ impl Child {
                 other.get_pk(),
                 self.memory,
                 self.public_values,
-                None,
+                self.hook,
                 heights,
             )
         })
@@ -92,12 +94,14 @@ impl Child {
 }
 
 impl RootCircuit {
-    /// The circuit above the proofs of aggregation keys. A key that is given is made once more, and compared.
+    /// The circuit above the proofs of aggregation keys, which may have used the deferral circuits of a hook. A key that is given is made once more, and
+    /// compared.
     ///
     /// # Errors
     /// [`SdkError::ForeignKey`] for a key of another circuit.
     pub fn new(
         keys: &AggregationKeys<MetalEngine>,
+        hook: Option<Digest>,
         system: &SystemConfig,
         source: &RootSource,
         order: RowOrder,
@@ -107,6 +111,7 @@ impl RootCircuit {
             commit: keys.internal_recursive_vk_commit().cached_commit.into(),
             memory: system.memory_config.memory_dimensions(),
             public_values: system.num_public_values,
+            hook: hook.map(Into::into),
         };
         let (params, heights) = match source {
             RootSource::Params(params) => (params.as_ref(), None),
@@ -118,7 +123,7 @@ impl RootCircuit {
             if own.pre_hash != key.root_pk.vk_pre_hash || own.inner.per_air.len() != heights.len() {
                 return Err(SdkError::ForeignKey {
                     what: "the root key",
-                    reason: "it was made for other aggregation circuits, another memory or another number of public values"
+                    reason: "it was made for other aggregation or deferral circuits, another memory or another number of public values"
                         .into(),
                 });
             }
@@ -188,9 +193,13 @@ impl RootCircuit {
     pub fn traces(&self, proof: &VmStarkProof) -> Result<Option<RootTraces>, SdkError> {
         guard(Stage::Root, || {
             let (inner, values) = (proof.inner.clone(), &proof.user_pvs_proof);
-            let mut traces = self
-                .prover
-                .generate_proving_ctx_no_def::<CpuBackend<RootSC>, _>(inner, values, &())?;
+            let paths = proof.deferral_merkle_proofs.as_ref();
+            let mut traces = self.prover.generate_proving_ctx::<CpuBackend<RootSC>, _>(
+                inner,
+                values,
+                paths,
+                &(),
+            )?;
             if self.order == RowOrder::Sorted {
                 let airs = &self.prover.get_pk().per_air;
                 for ((_, trace), air) in traces.per_trace.iter_mut().zip(airs) {

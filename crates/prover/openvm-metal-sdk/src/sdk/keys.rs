@@ -53,7 +53,7 @@ impl MetalSdk {
     }
 
     /// Bits of security of an aggregated proof: those of the weakest of the circuits of the
-    /// application, the leaves and the internal nodes.
+    /// application, the leaves and the internal nodes, and of the deferral circuits.
     ///
     /// # Errors
     /// See [`aggregation_keys`](Self::aggregation_keys).
@@ -168,7 +168,9 @@ impl<E: SdkEngine> Sdk<E> {
 
     pub(crate) fn generic_security_bits(&self) -> Result<f64, SdkError> {
         let aggregation = self.generic_aggregation_keys()?.security_bits();
-        Ok(self.generic_app_security_bits()?.min(aggregation))
+        let bits = self.generic_app_security_bits()?.min(aggregation);
+        let deferral = self.deferral_keys()?;
+        Ok(deferral.map_or(bits, |keys| bits.min(keys.security_bits())))
     }
 
     /// The devices, opened at the first call.
@@ -216,19 +218,6 @@ impl<E: SdkEngine> Sdk<E> {
         Ok(self.all_aggregation_keys()?[0].clone())
     }
 
-    /// Refuses programs with deferral circuits, which cannot be aggregated.
-    ///
-    /// # Errors
-    /// [`SdkError::Unsupported`].
-    pub(crate) fn check_deferral(&self) -> Result<(), SdkError> {
-        match self.app_config.app_vm_config.deferral {
-            None => Ok(()),
-            Some(_) => Err(SdkError::Unsupported(
-                "aggregation of programs with deferral circuits".into(),
-            )),
-        }
-    }
-
     /// The aggregation keys on each device.
     pub(crate) fn all_aggregation_keys(
         &self,
@@ -237,16 +226,17 @@ impl<E: SdkEngine> Sdk<E> {
         self.agg_keys.get_or_try(|| {
             let app_vk = self.app_vm_vk()?;
             let stations = self.stations()?;
+            let hook = self.deferrals.as_ref().map(|d| d.hook_cached_commit());
             let first = match &self.agg_source {
                 AggSource::Params(params) => {
                     let config = AggregationConfig {
                         params: AggregationSystemParams::clone(params),
                     };
-                    AggregationKeys::generate(&stations[0], app_vk, &config, self.order)
+                    AggregationKeys::generate(&stations[0], app_vk, &config, self.order, hook)
                 }
                 AggSource::Key(key) => {
                     let key = AggProvingKey::clone(key);
-                    AggregationKeys::load(&stations[0], app_vk, key, self.order)
+                    AggregationKeys::load(&stations[0], app_vk, key, self.order, hook)
                 }
             }?;
             let what = "the aggregation keys";
@@ -264,6 +254,7 @@ impl<E: SdkEngine> Sdk<E> {
         prover: &AppProver<E>,
     ) -> Result<VerificationBaseline, SdkError> {
         let keys = self.generic_aggregation_keys()?;
+        let deferral = self.deferral_keys()?;
         let system = &self.app_config.app_vm_config.system.config;
         Ok(VerificationBaseline {
             app_exe_commit: prover.generic_exe_commit()?,
@@ -273,7 +264,7 @@ impl<E: SdkEngine> Sdk<E> {
             leaf_vk_commit: keys.leaf_vk_commit(),
             internal_for_leaf_vk_commit: keys.internal_for_leaf_vk_commit(),
             internal_recursive_vk_commit: keys.internal_recursive_vk_commit(),
-            expected_def_hook_commit: None,
+            expected_def_hook_commit: deferral.map(|keys| keys.hook_commit()),
         })
     }
 }

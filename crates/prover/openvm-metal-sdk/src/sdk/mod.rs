@@ -1,5 +1,6 @@
 //! `Sdk`: from an executable and its input to one proof.
 
+mod deferral;
 mod keys;
 mod proving;
 mod root;
@@ -20,7 +21,7 @@ use openvm_stark_backend::keygen::types::MultiStarkVerifyingKey;
 use openvm_verify_stark_host::{vk::VerificationBaseline, VmStarkProof};
 
 use crate::{
-    aggregation::AggregationKeys,
+    aggregation::{AggregationKeys, DeferralKeys, Deferrals},
     app::{execute, meter, AppKey, CommittedExe, MeteredRun},
     builder::{AggSource, SdkBuilder},
     cache::Cache,
@@ -69,6 +70,9 @@ pub struct Sdk<E: SdkEngine> {
     stations: Slot<Vec<Station<E>>>,
     app_keys: Slot<Vec<AppKey<E>>>,
     agg_keys: Slot<Vec<Arc<AggregationKeys<E>>>>,
+    deferrals: Option<Arc<Deferrals>>,
+    /// On the first device.
+    deferral_keys: Slot<DeferralKeys<E>>,
     root_source: RootSource,
     root_keys: Slot<RootKeys>,
     /// Scheduler of the devices for the proofs of all jobs.
@@ -124,6 +128,8 @@ impl<E: SdkEngine> SdkBuilder<E> {
             app_vm_vk: Slot::new(None),
             app_keys: Slot::new(None),
             agg_keys: Slot::new(None),
+            deferrals: settings.deferrals,
+            deferral_keys: Slot::new(None),
             root_source: settings.root_source,
             root_keys: Slot::new(None),
             checked: Mutex::default(),

@@ -3,14 +3,14 @@
 use std::{cell::OnceCell, sync::Arc, thread, time::Instant};
 
 use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
-use openvm_sdk::StdIn;
+use openvm_sdk::{DeferralInput, StdIn};
 use openvm_stark_backend::{codec::Encode, proof::Proof};
 use openvm_verify_stark_host::VmStarkProof;
 
 use super::{MetalSdk, Proved, Sdk};
 use crate::{
     aggregation::{NodeFolder, Tree, TreeKeys},
-    app::{AppProver, CommittedExe, ProofSink, ResumeFolder},
+    app::{AppProver, CommittedExe, ProofSink, ProvedSegments, ResumeFolder},
     engine::{MetalEngine, SdkEngine},
     error::{guard, SdkError, Stage},
     executable::{digest, ProgramSource},
@@ -77,7 +77,8 @@ impl MetalSdk {
     }
 
     /// Proves an execution and aggregates the proofs of its segments into one, which OpenVM's verifier has
-    /// accepted when this returns. Segments are aggregated while later ones are proved.
+    /// accepted when this returns. Segments are aggregated while later ones are proved. The guest may call no deferral circuit:
+    /// see [`prove_deferred`](Self::prove_deferred).
     ///
     /// # Errors
     /// Errors of the guest, of the device, and the bound on instructions.
@@ -97,6 +98,32 @@ impl MetalSdk {
         options: &ProveOptions<'_>,
     ) -> Result<Proved, SdkError> {
         self.generic_prove(exe, input, options)
+    }
+
+    /// [`prove`](Self::prove) for a guest that calls deferral circuits: `deferred` has the inputs of the calls of each circuit, in the order of the
+    /// circuits and of the calls. The results, which the guest gets, are in the deferrals of `input`; they are looked up there by the commitments to
+    /// inputs. The proof says that the circuits computed them.
+    ///
+    /// # Errors
+    /// [`SdkError::Deferral`] if the inputs are not those of the guest's calls, and the errors of [`prove`](Self::prove).
+    pub fn prove_deferred(
+        &self,
+        source: impl Into<ProgramSource>,
+        input: StdIn,
+        deferred: &[DeferralInput],
+        options: &ProveOptions<'_>,
+    ) -> Result<Proved, SdkError> {
+        self.prove_deferred_of(self.executable(source)?, input, deferred, options)
+    }
+
+    fn prove_deferred_of(
+        &self,
+        exe: Arc<VmExe<F>>,
+        input: StdIn,
+        deferred: &[DeferralInput],
+        options: &ProveOptions<'_>,
+    ) -> Result<Proved, SdkError> {
+        self.generic_prove_deferred(exe, input, deferred, options)
     }
 }
 
@@ -191,18 +218,34 @@ impl<E: SdkEngine> Sdk<E> {
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<Proved, SdkError> {
-        on_own_thread(|| self.prove_here(exe, input, options))
+        self.generic_prove_deferred(exe, input, &[], options)
+    }
+
+    /// [`prove_deferred`](Self::prove_deferred) for any engine.
+    ///
+    /// # Errors
+    /// Errors of [`prove_deferred`](Self::prove_deferred).
+    pub fn generic_prove_deferred(
+        &self,
+        exe: Arc<VmExe<F>>,
+        input: StdIn,
+        deferred: &[DeferralInput],
+        options: &ProveOptions<'_>,
+    ) -> Result<Proved, SdkError> {
+        on_own_thread(|| self.prove_here(exe, input, deferred, options))
     }
 
     fn prove_here(
         &self,
         exe: Arc<VmExe<F>>,
         input: StdIn,
+        deferred: &[DeferralInput],
         options: &ProveOptions<'_>,
     ) -> Result<Proved, SdkError> {
         let start = Instant::now();
         let mut laps = Laps::since(start);
         self.check_deferral()?;
+        self.check_inputs(deferred)?;
         let preparing = |work| options.progress.event(Event::Preparing { work });
         preparing("application keys");
         self.app_keys()?;
@@ -231,12 +274,16 @@ impl<E: SdkEngine> Sdk<E> {
             let (key, exe) = (&prover.keys()[0], prover.exe());
             ResumeFolder::open(path, key, exe, &input).map(NodeFolder::new)
         });
-        let tree = Tree::new(&self.tree, options, &fleet, folder.transpose()?);
+        let mut tree = Tree::new(&self.tree, options, &fleet, folder.transpose()?);
+        if self.deferrals.is_some() {
+            // The last node is joined with deferred computations before it is made smaller.
+            tree = tree.unwrapped();
+        }
         // Else the verification of the last proof is enough.
         let one_by_one = options.resume.is_some() || fleet.len() > 1;
         let nodes = || {
             let keys = keys()?;
-            let baseline = self.baseline_of(&prover)?;
+            let baseline = guard(Stage::AggregationKeygen, || self.baseline_of(&prover))??;
             let tree_keys = TreeKeys {
                 on_devices: keys.iter().map(Arc::as_ref).collect(),
                 baseline: one_by_one.then_some(&baseline),
@@ -271,21 +318,29 @@ impl<E: SdkEngine> Sdk<E> {
             (segments, nodes())
         };
         // A node that fails stops the segments: its error is the cause.
-        let ((app, mut report), app_time) = match segments {
+        let (segments, app_time) = match segments {
             Err(SdkError::Cancelled) => {
                 nodes?;
                 return Err(SdkError::Cancelled);
             }
             segments => segments?,
         };
+        let ProvedSegments {
+            proof: app,
+            deferrals,
+            mut report,
+        } = segments;
         let (keys, baseline) = nodes?;
         report.aggregate = tree.busy();
         let aggregated = tree.finish()?;
+        let memory = (prover.exe().exe.as_ref(), deferrals);
+        let (aggregated, paths) =
+            self.join_deferred(&keys[0], aggregated, memory, deferred, options)?;
 
         let proof = VmStarkProof {
             inner: aggregated.proof,
             user_pvs_proof: app.user_public_values,
-            deferral_merkle_proofs: None,
+            deferral_merkle_proofs: paths,
         };
         options.check_cancelled()?;
         (report.keys, report.program, report.app) = (keys_time, program, app_time);

@@ -77,7 +77,9 @@ impl MetalSdk {
         self.root_keys.get_or_try(|| {
             let keys = self.aggregation_keys()?;
             let system = &self.app_config.app_vm_config.system.config;
-            let mut circuit = RootCircuit::new(&keys, system, &self.root_source, self.order)?;
+            let hook = self.deferral_keys()?.map(|keys| keys.hook_commit());
+            let source = &self.root_source;
+            let mut circuit = RootCircuit::new(&keys, hook, system, source, self.order)?;
             circuit.check_security(self.min_security_bits)?;
             if circuit.needs_heights() {
                 let heights = self.smallest_heights(&circuit)?;
@@ -195,18 +197,22 @@ impl MetalSdk {
             true => {
                 let mut config = SdkVmConfig::riscv32();
                 config.system.config = own.app_vm_config.system.config.clone();
+                config.apply_optimizations();
                 let params = app_params_with_100_bits_security(MAX_APP_LOG_STACKED_HEIGHT);
                 (config, params)
             }
             false => (own.app_vm_config.clone(), own.system_params.clone()),
         };
-        let smallest = Self::builder(self.devices[0])
+        let mut smallest = Self::builder(self.devices[0])
             .vm_config(config)
             .app_params(app_params)
             .agg_params(params)
             .min_security_bits(0.0)
-            .cache(Cache::none())
-            .build()?;
+            .cache(Cache::none());
+        if let Some(deferrals) = &self.deferrals {
+            smallest = smallest.deferrals(deferrals.clone());
+        }
+        let smallest = smallest.build()?;
         let options = ProveOptions::default().with_progress(&()).with_output(&());
         let proved = smallest.prove(smallest_program(), StdIn::default(), &options)?;
         let keys = smallest.aggregation_keys()?;

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use openvm_circuit::{
-    arch::{MemoryConfig, ADDR_SPACE_OFFSET},
+    arch::{hasher::Hasher, MemoryConfig, ADDR_SPACE_OFFSET},
     system::{
         memory::{dimensions::MemoryDimensions, online::LinearMemory, AddressMap},
         TouchedMemory,
@@ -73,6 +73,15 @@ pub struct HeldMemory {
     pub pages: usize,
     /// Bytes of digests.
     pub digests: usize,
+}
+
+/// Digests around one address space of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpaceDigests {
+    /// The root of the address space.
+    pub root: Digest,
+    /// Digests beside the path from its second leaf to the root of the tree, from below: that of its first leaf, then one for each level.
+    pub beside: Vec<Digest>,
 }
 
 /// Errors of an initial memory image.
@@ -173,6 +182,27 @@ impl MemoryTree {
             .flat_map(|depth| (0..1 << depth).map(move |index| (height - depth, index)))
             .map(|(level, index)| *self.tree.node(level, index))
             .collect()
+    }
+
+    /// The digests around an address space; nothing if the memory has no such space.
+    pub fn space_digests(&self, address_space: u32) -> Option<SpaceDigests> {
+        let space = self.spaces.get(address_space as usize)?;
+        let cells = match space.leaves() {
+            0 => ZERO_CELLS,
+            _ => space.cells(0),
+        };
+        let leaf = self.compressor.compress(&cells, &ZERO_CELLS);
+        let first = self.dimensions.label_to_index((address_space, 0));
+        let node = |level: usize, index: u64| *self.tree.node(level, index);
+        let above = (1..self.tree.height()).map(|level| node(level, (first >> level) ^ 1));
+        let height = self.dimensions.address_height;
+        Some(SpaceDigests {
+            root: match height {
+                0 => leaf,
+                _ => node(height, first >> height),
+            },
+            beside: std::iter::once(leaf).chain(above).collect(),
+        })
     }
 
     /// Makes this the tree of `memory`: pages that differ from the copy are hashed, whatever

@@ -29,7 +29,8 @@ pub use commitment::{exe_commit, initial_memory_root};
 pub use hash::Digest;
 pub(crate) use hash::State;
 pub use memory::{
-    HeldMemory, InitialMemoryError, MemoryPages, MemoryTraces, MemoryTree, TraceHeights,
+    HeldMemory, InitialMemoryError, MemoryPages, MemoryTraces, MemoryTree, SpaceDigests,
+    TraceHeights,
 };
 pub(crate) use records::record;
 pub use records::Compressions;

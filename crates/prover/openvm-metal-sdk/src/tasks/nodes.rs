@@ -46,6 +46,7 @@ impl<E: SdkEngine> Sdk<E> {
         index: usize,
         below: &[Proof<SC>],
     ) -> Result<Proof<SC>, SdkError> {
+        self.check_tasks()?;
         let children = plan.below(level, index)?.len();
         if below.len() != children {
             return Err(SdkError::Plan(format!(

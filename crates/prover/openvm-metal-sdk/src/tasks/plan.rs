@@ -134,6 +134,7 @@ impl MetalSdk {
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<Plan, SdkError> {
+        self.check_tasks()?;
         let prover = self.app_prover_of(exe)?;
         let key = &prover.keys()[0];
         let segment_max_memory = key.config.system.config.segmentation_max_memory;

@@ -44,6 +44,7 @@ impl MetalSdk {
     }
 
     fn task_verifier_of(&self, exe: Arc<VmExe<F>>) -> Result<TaskVerifier<MetalEngine>, SdkError> {
+        self.check_tasks()?;
         let prover = self.app_prover_of(exe)?;
         Ok(TaskVerifier {
             segments: SegmentCheck::new(&prover.keys()[0], prover.exe())?,

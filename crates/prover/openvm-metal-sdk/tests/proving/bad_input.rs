@@ -200,9 +200,9 @@ fn in_a_small_budget() {
     assert!(text.contains("67108864"), "{text}");
 }
 
-/// Programs that defer to other circuits run, but their proofs are not aggregated: said before anything is proved.
+/// Programs that defer to other circuits are not aggregated without these: said before anything is proved.
 #[test]
-fn deferral_circuits_are_not_aggregated() {
+fn deferral_circuits_that_are_not_given() {
     let circuit = DeferralCircuitConfig {
         def_type: SupportedDeferral::VerifyStark,
         commit: CommitBytes::from([F::ONE; 8]),
@@ -224,7 +224,7 @@ fn deferral_circuits_are_not_aggregated() {
     let options = ProveOptions::default();
     let aggregated = sdk.prove(elf(&sums(5)), input(), &options).err();
     for error in [aggregated, sdk.agg_vk().err(), sdk.agg_pk().err()] {
-        let error = error.expect("deferral is not supported");
+        let error = error.expect("the circuits are missing");
         assert!(matches!(error, SdkError::Unsupported(_)), "{error}");
         assert!(error.to_string().contains("deferral"), "{error}");
     }

@@ -130,7 +130,7 @@ fn one_device_makes_two_proofs_at_once() {
     let sdk = faulty(&[("twins", usize::MAX)]);
     let options = ProveOptions::default().with_machines(2).with_in_flight(4);
     let beside = sdk
-        .generic_prove(sdk.executable(elf(&sums(1100))).unwrap(), input(), &options)
+        .generic_prove(sdk.executable(elf(&sums(500))).unwrap(), input(), &options)
         .unwrap();
     assert_eq!(MOST_AT_ONCE.lock().unwrap()["twins"], 2);
     let device = &beside.report.devices[0];
@@ -139,7 +139,7 @@ fn one_device_makes_two_proofs_at_once() {
     let sdk: MetalSdk = builder_with_keys(Device::Cpu).build().unwrap();
     let options = options.with_in_flight(1);
     let alone = sdk
-        .generic_prove(sdk.executable(elf(&sums(1100))).unwrap(), input(), &options)
+        .generic_prove(sdk.executable(elf(&sums(500))).unwrap(), input(), &options)
         .unwrap();
     let bytes = |proved: &Proved| proved.proof.inner.encode_to_vec().unwrap();
     assert!(bytes(&beside) == bytes(&alone));

@@ -5,6 +5,7 @@
 
 mod aggregated;
 mod bad_input;
+mod deferral;
 mod determinism;
 mod devices;
 mod edges;

@@ -145,16 +145,12 @@ fn on_one_thread(run: impl FnOnce() + Send) {
 fn segments_of_two_programs_give_the_stock_contexts() {
     on_one_thread(|| {
         let config = config();
-        let programs = [toy::small(&config, 40), toy::small(&config, 25)];
+        let programs = [toy::small(&config, 30), toy::small(&config, 25)];
         // The second program, in the same machine, starts from another memory.
         let expected = run(SdkVmCpuBuilder, &programs, 70, |_| true);
         assert!(expected.iter().all(|run| run.contexts.len() >= 3));
         let sparse = SparseSystemBuilder(SdkVmCpuBuilder);
-        for (name, give) in [
-            ("all", [true, true]),
-            ("none", [false, false]),
-            ("some", [true, false]),
-        ] {
+        for (name, give) in [("none", [false, false]), ("some", [true, false])] {
             println!("memory given to {name} of the segments");
             let got = run(sparse, &programs, 70, |segment| give[segment % 2]);
             for (got, expected) in got.iter().zip(&expected) {

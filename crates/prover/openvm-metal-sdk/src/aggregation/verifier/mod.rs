@@ -47,6 +47,8 @@ pub(super) struct External<'a> {
     pub permuted: &'a [State],
     pub compressed: &'a [State],
     pub ranges: &'a [usize],
+    /// Exponents of powers of two.
+    pub powers: &'a [usize],
 }
 
 /// Makes the traces of a verifier circuit.
@@ -101,6 +103,9 @@ impl Verifier {
                 runs.unzip()
             });
         let powers = Arc::new(PowerChecker::default());
+        for &exponent in external.powers {
+            powers.add_pow(exponent);
+        }
         let exponents = ExpBitsLenCpuTraceGenerator::default();
         let span = Span::current();
         let (hashing, modules) = rayon::join(

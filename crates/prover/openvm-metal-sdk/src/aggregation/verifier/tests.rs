@@ -55,6 +55,7 @@ fn compare(
     let mut rng = StdRng::seed_from_u64(seed);
     let (permuted, compressed) = (states(&mut rng, 5), states(&mut rng, 9));
     let ranges: Vec<usize> = (0..7).map(|_| rng.random_range(0..256)).collect();
+    let powers: Vec<usize> = (0..3).map(|_| rng.random_range(0..32)).collect();
     let engine = CpuEngine::new(test_system_params_small(2, 14, 3));
     let cached = VerifierTraceGen::<CpuBackend<SC>, SC, ()>::commit_child_vk(circuit, &engine, key);
 
@@ -67,7 +68,7 @@ fn compare(
             poseidon2_compress_inputs: &compressed,
             poseidon2_permute_inputs: &permuted,
             range_check_inputs: &ranges,
-            power_check_inputs: &vec![],
+            power_check_inputs: &powers,
             required_heights: None,
             final_transcript_state: None,
         },
@@ -79,6 +80,7 @@ fn compare(
         permuted: &permuted,
         compressed: &compressed,
         ranges: &ranges,
+        powers: &powers,
     };
     let verifier = Verifier::new(key, circuit.bus_inventory(), MOST);
     let mut ours = verifier.traces(key, proofs, &external);

@@ -274,6 +274,41 @@ fn initial_memory_outside_the_address_space_is_refused() {
     }
 }
 
+/// The digests around an address space are those of OpenVM's tree.
+#[test]
+fn digests_around_an_address_space_are_openvm_s() {
+    for seed in 0..4 {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let config = config(rng.random_range(5..=13));
+        let memory = GuestMemory::new(AddressMap::from_mem_config(&config));
+        let mut memory = TracingMemory::from_image(memory);
+        random_accesses(&mut rng, &mut memory, 64);
+        let _ = memory.finalize::<F>();
+        let memory = memory.data;
+        let mut tree = MemoryTree::new(&config);
+        tree.synchronize(&memory.memory);
+        let dimensions = config.memory_dimensions();
+        let stock =
+            MerkleTree::from_memory(&memory.memory, &dimensions, &vm_poseidon2_hasher::<F>());
+        for space in 1..config.addr_spaces.len() as u32 {
+            let digests = tree.space_digests(space).expect("a space");
+            assert_eq!(digests.beside.len(), dimensions.overall_height());
+            let leaves = 1u64 << dimensions.overall_height();
+            let mut node = leaves + dimensions.label_to_index((space, 0)) + 1;
+            for (level, digest) in digests.beside.iter().enumerate() {
+                if level == dimensions.address_height {
+                    assert_eq!(digests.root, stock.get_node(node));
+                }
+                assert_eq!(*digest, stock.get_node(node ^ 1), "level {level}");
+                node >>= 1;
+            }
+            assert_eq!(node, 1);
+        }
+        let none = config.addr_spaces.len() as u32;
+        assert!(tree.space_digests(none).is_none());
+    }
+}
+
 #[test]
 fn heights_are_overridden() {
     let mut tree = MemoryTree::new(&config(10));

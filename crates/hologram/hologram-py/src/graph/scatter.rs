@@ -157,23 +157,44 @@ pub fn scatter(py: Python<'_>, array: &PyArray, key: &PyArray, number: Number) -
     Ok(true)
 }
 
-/// Writes to the elements whose bool is set.
+/// Writes to the elements whose bool is set. Both have as many elements.
 fn fill_by_mask(mask: &Place, to: &Place, bits: u64) {
-    let mut i = 0;
-    while i < mask.count {
-        if mask.stride == 1 && i + 8 <= mask.count {
-            // SAFETY: eight bools from this one on, side by side, lie in the buffer.
-            if unsafe { mask.at(i).cast::<u64>().read_unaligned() } == 0 {
-                i += 8;
-                continue;
-            }
-        }
-        let end = mask.count.min(i + 8);
-        while i < end {
-            if mask.read(i, false) != 0 {
-                to.write(i, bits);
-            }
-            i += 1;
+    if mask.stride == 1 && to.stride == 1 {
+        return match to.size {
+            1 => fill_dense(mask, to, bits as u8),
+            2 => fill_dense(mask, to, bits as u16),
+            4 => fill_dense(mask, to, bits as u32),
+            _ => fill_dense(mask, to, bits),
+        };
+    }
+    for i in 0..mask.count {
+        if mask.read(i, false) != 0 {
+            to.write(i, bits);
         }
     }
+}
+
+/// `fill_by_mask` for elements side by side. A block in which any bool is set is written whole, without branches: bools of a comparison are hard to
+/// predict.
+fn fill_dense<T: Copy>(mask: &Place, to: &Place, value: T) {
+    const BLOCK: usize = 64;
+    let (mask, elements, count) = (mask.first.cast_const(), to.first.cast::<T>(), to.count);
+    let select = |i: usize| {
+        // SAFETY: `i` is below the count of both, and elements of this size lie side by side, aligned or not.
+        unsafe {
+            let element = elements.add(i);
+            let old = element.read_unaligned();
+            element.write_unaligned(if mask.add(i).read() == 0 { old } else { value });
+        }
+    };
+    let blocks = count / BLOCK;
+    for block in 0..blocks {
+        let first = block * BLOCK;
+        // SAFETY: the bools of the block are below the count.
+        let any = (0..BLOCK).fold(0, |any, i| any | unsafe { mask.add(first + i).read() });
+        if any != 0 {
+            (first..first + BLOCK).for_each(select);
+        }
+    }
+    (blocks * BLOCK..count).for_each(select);
 }

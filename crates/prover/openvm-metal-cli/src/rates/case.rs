@@ -82,7 +82,7 @@ pub fn random_base(s: &CommandStream, n: usize) -> Result<MetalBuffer<F>, MetalE
 }
 
 /// `n` elements that repeat `block`, copied on the device: the host never holds them all.
-fn repeated<T: DeviceElem>(
+pub fn repeated<T: DeviceElem>(
     s: &CommandStream,
     block: &[T],
     n: usize,

@@ -1,5 +1,6 @@
-//! Kernels of `metal/hash`.
+//! Kernels of `metal/hash` and `metal/bn254`.
 
+use openvm_metal_backend::bn254::Bn254Node;
 use openvm_metal_backend::hash::{row_grid, MerkleTreeMetal};
 use openvm_metal_backend::kernels;
 use openvm_metal_backend::params::MerkleLeafParams;
@@ -7,7 +8,9 @@ use openvm_metal_backend::prelude::{Digest, SC};
 use openvm_metal_backend::MetalMatrix;
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalError};
 
-use super::case::{random_base, random_ext, Case, Least, Prepared, Work, BASE_BYTES, PERMUTATION};
+use super::case::{
+    random_base, random_ext, repeated, Case, Least, Prepared, Work, BASE_BYTES, PERMUTATION,
+};
 
 pub const CASES: &[Case] = &[
     Case {
@@ -28,6 +31,18 @@ pub const CASES: &[Case] = &[
         in_proofs: true,
         prepare: merkle_tree,
     },
+    Case {
+        group: "bn254",
+        name: "row_hash",
+        in_proofs: true,
+        prepare: bn254_row_hash,
+    },
+    Case {
+        group: "bn254",
+        name: "nodes",
+        in_proofs: true,
+        prepare: bn254_nodes,
+    },
 ];
 
 /// Columns of the matrix: two permutations a row.
@@ -36,6 +51,8 @@ const WIDTH: usize = 16;
 const DIGEST_BYTES: f64 = 32.0;
 /// Rows that share a leaf.
 const ROWS_PER_LEAF: usize = 16;
+/// Hashes over BN254 take about 2^4 times as long as others: fewer of them are enough.
+const LOG_FEWER_OF_BN254: usize = 4;
 
 fn work(permutations: f64, least: Least) -> Work {
     Work {
@@ -99,6 +116,43 @@ fn merkle_tree(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalErro
         work: work(permutations, Least::Problem { products, bytes }),
         launch: Box::new(move |s| {
             MerkleTreeMetal::<_, SC>::new(s, matrix.clone(), ROWS_PER_LEAF).map(drop)
+        }),
+    })
+}
+
+/// Rows of as many columns as one permutation of width 3 absorbs.
+fn bn254_row_hash(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
+    let log_rows = log_size.saturating_sub(LOG_FEWER_OF_BN254);
+    let rows = 1usize << log_rows;
+    let matrix = random_base(s, rows * WIDTH)?;
+    let mut nodes = MetalBuffer::<Bn254Node>::uninit(s.context(), rows)?;
+    let p = params(log_rows, WIDTH);
+    Ok(Prepared {
+        size: format!("2^{log_rows} x {WIDTH}"),
+        work: work(rows as f64, Least::Clauses),
+        launch: Box::new(move |s| {
+            let grid = row_grid(s.context().device_profile(), rows);
+            kernels::bn254_leaves_base(s, grid, &matrix, &mut nodes, &p)
+        }),
+    })
+}
+
+/// Pairs of nodes, a permutation of width 2 for each.
+fn bn254_nodes(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
+    let log_pairs = log_size.saturating_sub(LOG_FEWER_OF_BN254);
+    let pairs = 1usize << log_pairs;
+    let below = repeated(s, &[Bn254Node([1; 8])], 2 * pairs)?;
+    let mut above = MetalBuffer::<Bn254Node>::uninit(s.context(), pairs)?;
+    let p = MerkleLeafParams {
+        log_fold: 1,
+        ..params(log_pairs, 0)
+    };
+    Ok(Prepared {
+        size: format!("2^{log_pairs} pairs"),
+        work: work(pairs as f64, Least::Clauses),
+        launch: Box::new(move |s| {
+            let grid = row_grid(s.context().device_profile(), pairs);
+            kernels::bn254_fold(s, grid, &below, &mut above, &p)
         }),
     })
 }

@@ -28,7 +28,7 @@ use crate::{
     bigint, keccak,
     poseidon2::Permutations,
     row_chip::{RowChip, Uses},
-    rv32im,
+    rv32im, sha2,
 };
 
 /// A lookup table in which the device's chips count, with the counts of the host's.
@@ -147,7 +147,10 @@ impl DeviceChips {
             .iter()
             .map(|chip| {
                 let any = chip.as_any();
-                rv32im::of(any).or_else(|| keccak::of(any)).or_else(|| {
+                let known = rv32im::of(any)
+                    .or_else(|| keccak::of(any))
+                    .or_else(|| sha2::of(any));
+                known.or_else(|| {
                     let (chip, uses) = bigint::of(any).or_else(|| rv32im::hint_store(any))?;
                     // These count in the first bitwise table, as OpenVM's extensions do, and keep it to themselves.
                     let bitwise = first_bitwise.cloned();

@@ -12,7 +12,7 @@ fn check(device: Device, rounds: usize) {
         report.without_launch
     );
     assert!(report.unchecked.is_empty(), "{:?}", report.unchecked);
-    assert_eq!(report.launched.len(), 27);
+    assert_eq!(report.launched.len(), 31);
 }
 
 #[test]

@@ -5,17 +5,22 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use openvm_circuit::{
-    arch::{vm_poseidon2_config, Arena, MatrixRecordArena, VmBuilder, VmCircuitConfig},
+    arch::{
+        vm_poseidon2_config, Arena, MatrixRecordArena, MultiRowLayout, SizedRecord, VmBuilder,
+        VmCircuitConfig,
+    },
     system::poseidon2::{Poseidon2PeripheryChip, PERIPHERY_POSEIDON2_WIDTH},
 };
 use openvm_cpu_backend::CpuBackend;
 use openvm_metal_backend::{kernels as backend_kernels, MetalDevice};
 use openvm_metal_common::{Device, MetalContext};
 use openvm_metal_tracegen::{
-    keccak, kernels, rv32im, DeviceChip, DeviceChips, Permutations, RowChip, SegmentTraces, Table,
-    TraceError,
+    keccak, kernels, rv32im, sha2, DeviceChip, DeviceChips, Permutations, RowChip, SegmentTraces,
+    Table, TraceError,
 };
 use openvm_sdk_config::{SdkVmConfig, SdkVmCpuBuilder};
+use openvm_sha2_air::{Sha256Config, Sha2BlockHasherFillerHelper, Sha2Variant, Sha512Config};
+use openvm_sha2_circuit::{Sha2Metadata, Sha2RecordMut};
 use openvm_stark_backend::p3_matrix::{dense::RowMajorMatrix, Matrix};
 use openvm_stark_sdk::config::{
     app_params_with_100_bits_security,
@@ -27,10 +32,11 @@ use rand::{rngs::StdRng, Rng, SeedableRng};
 
 type Chips = openvm_circuit::arch::ChipInventory<SC, MatrixRecordArena<F>, CpuBackend<SC>>;
 
-/// OpenVM's CPU chips of the base instructions, of Keccak and of 256-bit integers.
+/// OpenVM's CPU chips of the base instructions, of Keccak, of SHA-2 and of 256-bit integers.
 fn cpu_chips() -> Chips {
     let mut config = SdkVmConfig::riscv32();
     config.keccak = Some(Default::default());
+    config.sha2 = Some(Default::default());
     config.bigint = Some(Default::default());
     config.apply_optimizations();
     let airs = VmCircuitConfig::<SC>::create_airs(&config).expect("the AIRs");
@@ -337,6 +343,24 @@ fn record(chip: &RowChip, rng: &mut StdRng) -> Vec<u32> {
             record.extend((0..50).map(|_| word(rng)));
             record
         }
+        "Sha256MainChip" | "Sha512MainChip" => {
+            let parts = if chip.name == "Sha256MainChip" { 1 } else { 2 };
+            let (now, before) = times::<67>(rng);
+            let mut record = vec![parts as u32 - 1, pc, now];
+            record.extend((0..3).map(|_| register(rng)));
+            record.extend((0..3).map(|_| pointer(rng)));
+            record.extend(&before[..3]);
+            let words: Vec<u32> = (0..24 * parts).map(|_| word(rng)).collect();
+            let (block, state) = words.split_at(16 * parts);
+            let after = compressed(state, block);
+            record.extend(&words);
+            record.extend(after);
+            let (reads, writes) = before[3..].split_at(24 * parts);
+            record.extend(reads);
+            let writes = &writes[..8 * parts];
+            record.extend(writes.iter().flat_map(|&time| [time, word(rng)]));
+            record
+        }
         name if name.ends_with("256Chip") => {
             let is_branch = name.contains("Branch");
             let (now, before) = times::<27>(rng);
@@ -366,6 +390,22 @@ fn record(chip: &RowChip, rng: &mut StdRng) -> Vec<u32> {
         }
         other => panic!("no records for {other}"),
     }
+}
+
+/// The state after a block of SHA-256, or of SHA-512 if it is twice as long, in words of 4 bytes.
+fn compressed(state: &[u32], block: &[u32]) -> Vec<u32> {
+    let bytes = block.iter().flat_map(|word| word.to_le_bytes()).collect();
+    if block.len() == 16 {
+        return Sha2BlockHasherFillerHelper::<Sha256Config>::get_block_hash(state, bytes);
+    }
+    let state: Vec<u64> = state
+        .chunks_exact(2)
+        .map(|parts| u64::from(parts[0]) | u64::from(parts[1]) << 32)
+        .collect();
+    Sha2BlockHasherFillerHelper::<Sha512Config>::get_block_hash(&state, bytes)
+        .into_iter()
+        .flat_map(|word| [word as u32, (word >> 32) as u32])
+        .collect()
 }
 
 /// An immediate of 16 bits and its sign.
@@ -463,23 +503,29 @@ fn opened(device: Device) -> MetalDevice {
     MetalDevice::on_context(config, context)
 }
 
-/// Compares the traces of all chips, with `inputs` records at most.
-fn check(device: Device, inputs: usize, seed: u64) {
+/// Compares the traces of the chips that have a number of records by `records`, of their peripheries and of the tables. Returns how many there are of
+/// each.
+fn check_chips(
+    device: Device,
+    seed: u64,
+    mut records: impl FnMut(&RowChip, &mut StdRng) -> Option<usize>,
+) -> (usize, usize, usize) {
     let device = opened(device);
     let chips = cpu_chips();
     let on_device = DeviceChips::new(&chips).expect("a range checker");
     let mut segment = SegmentTraces::new(&device, &on_device).expect("the counts");
     let mut rng = StdRng::seed_from_u64(seed);
     let (mut rows, mut peripheries, mut tables) = (0, 0, 0);
+    let mut next_periphery = None;
     // Tables were added first and come last.
     for index in (0..chips.chips().len()).rev() {
         let (name, got, expected) = match on_device.get(index) {
             Some(DeviceChip::Rows(chip)) => {
+                let Some(count) = records(chip, &mut rng) else {
+                    continue;
+                };
                 rows += 1;
-                // A record of Keccak makes 24 rows of 2634 columns.
-                let inputs = chip.periphery.map_or(inputs, |_| inputs / 8);
-                let count = [0, 1, 2, inputs / 2 + 1, inputs][rng.random_range(0..5)]
-                    .max((rows > 1) as usize);
+                next_periphery = chip.periphery.map(|periphery| periphery.name);
                 let words: Vec<u32> = (0..count).flat_map(|_| record(chip, &mut rng)).collect();
                 let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
                 let got = segment.rows(chip, &bytes).expect("a trace");
@@ -493,6 +539,10 @@ fn check(device: Device, inputs: usize, seed: u64) {
                 )
             }
             Some(DeviceChip::Periphery(chip)) => {
+                // The trace of its chip comes just before, if it is made.
+                if next_periphery.take() != Some(chip.name) {
+                    continue;
+                }
                 peripheries += 1;
                 let got = segment.periphery(chip).expect("a trace");
                 let expected =
@@ -516,7 +566,20 @@ fn check(device: Device, inputs: usize, seed: u64) {
         };
         compare(name, &device, &got, &expected);
     }
-    assert_eq!((rows, peripheries, tables), (22, 1, 3));
+    (rows, peripheries, tables)
+}
+
+/// Compares the traces of all chips, with `inputs` records at most.
+fn check(device: Device, inputs: usize, seed: u64) {
+    let mut chips = 0;
+    let made = check_chips(device, seed, |chip, rng| {
+        chips += 1;
+        // A record of Keccak makes 24 rows of 2634 columns.
+        let inputs = chip.periphery.map_or(inputs, |_| inputs / 8);
+        let count = [0, 1, 2, inputs / 2 + 1, inputs][rng.random_range(0..5)];
+        Some(count.max((chips > 1) as usize))
+    });
+    assert_eq!(made, (24, 3, 3));
 }
 
 #[test]
@@ -529,6 +592,30 @@ fn rows_equal_those_of_cpu_chips() {
 #[test]
 fn rows_on_fibers_equal_those_of_cpu_chips() {
     check(Device::CpuConformance, 40, 2);
+}
+
+/// No block, few, and as many as leave one row of padding: 3 of SHA-512, 15 of SHA-256.
+#[test]
+fn blocks_of_any_number_equal_those_of_cpu_chips() {
+    for blocks in [0, 1, 2, 3, 4, 15, 16] {
+        let device = Device::from_env().expect("a device");
+        let made = check_chips(device, blocks as u64, |chip, _| {
+            chip.name.starts_with("Sha").then_some(blocks)
+        });
+        assert_eq!(made, (2, 2, 3));
+    }
+}
+
+#[test]
+fn records_of_blocks_have_openvms_sizes() {
+    for (chip, variant) in [
+        (&sha2::SHA256, Sha2Variant::Sha256),
+        (&sha2::SHA512, Sha2Variant::Sha512),
+    ] {
+        let metadata = Sha2Metadata { variant };
+        let size = Sha2RecordMut::size(&MultiRowLayout { metadata });
+        assert_eq!(chip.record_bytes(), size, "{}", chip.name);
+    }
 }
 
 /// Traces of a segment with all chips that have kernels.

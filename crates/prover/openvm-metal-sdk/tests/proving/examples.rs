@@ -34,7 +34,7 @@ fn prove(name: &str) {
     let proved = sdk.prove(exe, example.input(), &options).unwrap();
     assert_eq!(proved.public_values, executed, "{name} proved");
     let on_host = &proved.report.rows_on_host;
-    let without_kernels = ["PhantomAir", "Sha2", "Modular", "FieldExpression"];
+    let without_kernels = ["PhantomAir", "Modular", "FieldExpression"];
     for air in on_host.keys() {
         let known = without_kernels.iter().any(|part| air.contains(part));
         assert!(known, "{name}: the host made the rows of {air}");

@@ -1,5 +1,7 @@
 //! Application proofs, byte for byte.
 
+use std::{env, process::Command};
+
 use openvm_metal_common::Device;
 use openvm_metal_sdk::{
     engine::{MetalEngine, ReferenceEngine},
@@ -53,31 +55,45 @@ fn stock(n: u32) -> Proofs {
     bytes(&proof.per_segment)
 }
 
-fn one_thread() -> rayon::ThreadPool {
-    let one = rayon::ThreadPoolBuilder::new().num_threads(1);
-    one.build().unwrap()
+/// Runs an ignored test once more, in a process in which rayon has one thread. True in that process.
+fn is_alone(test: &str) -> bool {
+    if rayon::current_num_threads() == 1 {
+        return true;
+    }
+    let mut child = Command::new(env::current_exe().unwrap());
+    let child = child.args(["--exact", test, "--include-ignored", "--nocapture"]);
+    let output = child.env("RAYON_NUM_THREADS", "1").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}{errors}"
+    );
+    false
 }
 
-/// With one thread OpenVM's traces are deterministic; then so are the proofs with their rows as made, whichever engine
+/// With one thread OpenVM's traces are deterministic, and so is its search for witnesses of work; then so are the proofs with their rows as made, whichever engine
 /// and whichever driver made them. The stock SDK's engine is OpenVM's CPU engine.
 #[test]
 #[ignore = "two minutes on two cores: a campaign by command"]
 fn proofs_equal_those_of_other_engines_and_of_the_stock_sdk() {
+    if !is_alone("equality::proofs_equal_those_of_other_engines_and_of_the_stock_sdk") {
+        return;
+    }
     let n = 220;
-    let one = one_thread();
-    let metal = one.install(|| ours::<MetalEngine>(Device::Cpu, n, false));
+    let metal = ours::<MetalEngine>(Device::Cpu, n, false);
     assert!(metal.len() >= 2, "{} segments", metal.len());
     // OpenVM cuts other segments.
-    let short = one.install(|| ours::<MetalEngine>(Device::Cpu, 3, false));
+    let short = ours::<MetalEngine>(Device::Cpu, 3, false);
     assert_eq!(short.len(), 1);
-    assert!(short == one.install(|| stock(3)), "stock SDK");
-    let traced = one.install(|| ours::<MetalEngine>(Device::Cpu, n, true));
+    assert!(short == stock(3), "stock SDK");
+    let traced = ours::<MetalEngine>(Device::Cpu, n, true);
     assert!(metal == traced, "traces of the device");
     // The reference engine takes several times as long: of one segment, or in a campaign of all.
-    let n = std::env::var_os(CAMPAIGN).map_or(3, |_| n);
-    let metal = one.install(|| ours::<MetalEngine>(Device::Cpu, n, true));
+    let n = env::var_os(CAMPAIGN).map_or(3, |_| n);
+    let metal = ours::<MetalEngine>(Device::Cpu, n, true);
     assert!(
-        metal == one.install(|| ours::<ReferenceEngine>((), n, false)),
+        metal == ours::<ReferenceEngine>((), n, false),
         "reference engine"
     );
 }
@@ -113,11 +129,13 @@ macro_rules! examples {
         $(#[test]
         #[ignore = "the reference engine takes minutes: a campaign by command"]
         fn $name() {
-            let (example, one) = (Example::new(stringify!($name)), one_thread());
-            let metal = one.install(|| of_example::<MetalEngine>(Device::Cpu, &example, true));
-            let reference = one.install(|| of_example::<ReferenceEngine>((), &example, false));
+            if !is_alone(concat!("equality::", stringify!($name))) {
+                return;
+            }
+            let example = Example::new(stringify!($name));
+            let metal = of_example::<MetalEngine>(Device::Cpu, &example, true);
+            let reference = of_example::<ReferenceEngine>((), &example, false);
             assert!(metal == reference, "{} segments", metal.len());
-            println!("{} segments are equal", metal.len());
         })*
     };
 }

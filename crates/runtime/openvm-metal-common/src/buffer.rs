@@ -60,6 +60,27 @@ impl<T: DeviceElem> MetalBuffer<T> {
         })
     }
 
+    /// Memory that the host fills in place; `None` on devices with memory of their own. `fill` is given `len` elements of any
+    /// contents. Nothing is submitted, and nothing waited for: no earlier work uses the memory.
+    pub fn filled_by_host(
+        context: &MetalContext,
+        len: usize,
+        fill: impl FnOnce(&mut [T]),
+    ) -> Result<Option<Self>> {
+        if !context.device_profile().unified {
+            return Ok(None);
+        }
+        let buffer = Self::allocate(context, len, true)?;
+        if len > 0 {
+            let first = buffer.span().address() as *mut T;
+            // SAFETY: on unified devices the address is host memory of the allocation, `len` elements that nobody else has
+            // seen, and a multiple of the alignment of `T` (allocations of 256). `DeviceElem` allows any bit pattern. It was
+            // taken as written by the host, so all work that used it before has finished.
+            fill(unsafe { std::slice::from_raw_parts_mut(first, len) });
+        }
+        Ok(Some(buffer))
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
         self.len

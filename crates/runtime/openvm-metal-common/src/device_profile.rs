@@ -55,7 +55,7 @@ pub struct DeviceProfile {
     pub budget: u64,
     /// Largest single allocation (Apple: `maxBufferLength`).
     pub max_buffer: u64,
-    /// Host and device share one memory, so host views need no copy.
+    /// Host and device share one memory, so the host reads and writes without a copy.
     pub unified: bool,
     /// A kernel that has an address reaches the memory there, whatever it was given: processors, NVIDIA GPUs, and Apple GPUs but for
     /// those of virtual machines.

@@ -151,9 +151,6 @@ pub enum MetalError {
     /// A buffer that belongs to another context was given to this one.
     #[error("{what}: the buffer belongs to another context")]
     WrongContext { what: &'static str },
-    /// A kernel would write memory that the host looks at.
-    #[error("kernel {kernel}: {bytes} bytes that it writes are lent to a host view, drop the view first")]
-    HostView { kernel: &'static str, bytes: u64 },
     /// A range that does not lie inside its buffer.
     #[error("range {start}..{end} is outside a buffer of {len} elements")]
     RangeOutOfBounds {

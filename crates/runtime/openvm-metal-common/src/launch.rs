@@ -117,8 +117,7 @@ impl<'a> KernelCall<'a> {
 
     /// Binds a range of device memory to `[[buffer(index)]]`, to be read and written. A range that is written shares
     /// no byte with other arguments, since Apple's compiler assumes so; the only exception is one and the same range for
-    /// arguments that the `InPlace:` clause of the kernel names ([`MetalError::OverlappingArguments`]). Nor is it
-    /// shown to the host at the time ([`MetalError::HostView`]).
+    /// arguments that the `InPlace:` clause of the kernel names ([`MetalError::OverlappingArguments`]).
     pub fn buffer_range(mut self, index: u8, range: MetalSlice<'a, u8>) -> Self {
         self.bind(index, KernelArg::<u8>::bound(&range), Access::Shared);
         self
@@ -351,17 +350,8 @@ impl<'a> KernelCall<'a> {
                         return Err(self.mismatch(arg.name, "a buffer", "nothing"));
                     };
                     let writes = matches!(arg.kind, ArgKind::BufferWrite { .. });
-                    match self.access[slot] {
-                        Access::Read if writes => {
-                            return Err(self.mismatch(arg.name, "a buffer to write", "one to read"))
-                        }
-                        Access::Shared if writes => self
-                            .stream
-                            .context()
-                            .inner
-                            .views
-                            .check(span, self.kernel.name)?,
-                        _ => {}
+                    if writes && self.access[slot] == Access::Read {
+                        return Err(self.mismatch(arg.name, "a buffer to write", "one to read"));
                     }
                     let alignment = if elem.is_power_of_two() {
                         elem.min(16) as u64

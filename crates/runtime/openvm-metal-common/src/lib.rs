@@ -33,7 +33,6 @@ mod error;
 mod fault;
 mod free_memory;
 mod grid;
-mod host_view;
 pub mod kernel;
 mod launch;
 mod limits;
@@ -53,7 +52,6 @@ mod stream;
 #[path = "../tests/takeover/mod.rs"]
 mod takeover;
 pub mod trusted_folder;
-mod view;
 
 pub use argument::{Bound, KernelArg, KernelArgMut};
 pub use buffer::MetalBuffer;
@@ -74,7 +72,6 @@ pub use error::{MetalError, RecentKernels, Result};
 pub use fault::InjectedFault;
 pub use free_memory::free_memory;
 pub use grid::{Extent, Grid};
-pub use host_view::HostView;
 pub use launch::{KernelCall, ThreadgroupLen};
 pub use memory::{MemoryStats, BUDGET_VARIABLE};
 pub use memory_limit::{address_space, memory_limit, MemoryLimit};

@@ -16,12 +16,8 @@ fn dispatches_of_every_size_cover_their_grid() {
         let a = MetalBuffer::from_host(&s, &input).unwrap();
         let mut b = MetalBuffer::zeroed(&s, n).unwrap();
         add(&s, Grid::threads(n), &a, &mut b, 7, n).unwrap();
-        assert!(b
-            .host_view(&s)
-            .unwrap()
-            .iter()
-            .enumerate()
-            .all(|(i, &x)| x == i as u32 + 7));
+        let sums = b.to_host(&s).unwrap();
+        assert!(sums.iter().zip(7..).all(|(&x, expected)| x == expected));
         add(&s, Grid::threads_per_group(n, 33), &a, &mut b, 9, n).unwrap();
         assert_eq!(b.to_host(&s).unwrap()[n - 1], n as u32 + 8);
     }

@@ -107,14 +107,17 @@ fn the_cpu_device_takes_a_profile() {
 }
 
 #[test]
-fn host_views_without_unified_memory_are_copies() {
+fn the_host_fills_only_unified_memory_in_place() {
     for (name, unified) in [("m1-8gb", true), ("h100-80gb", false)] {
         let context = open(name);
         assert_eq!(context.device_profile().unified, unified);
         let s = &context.stream();
         let data: Vec<u32> = (0..1000).collect();
-        let buffer = MetalBuffer::from_host(s, &data).unwrap();
-        assert_eq!(*buffer.host_view(s).unwrap(), data[..]);
+        let fill = |memory: &mut [u32]| memory.copy_from_slice(&data);
+        let filled = MetalBuffer::<u32>::filled_by_host(&context, data.len(), fill).unwrap();
+        assert_eq!(filled.is_some(), unified);
+        let buffer = filled.unwrap_or_else(|| MetalBuffer::from_host(s, &data).unwrap());
+        assert_eq!(buffer.to_host(s).unwrap(), data);
         assert_eq!(buffer.slice(10..20).to_host(s).unwrap(), data[10..20]);
     }
 }

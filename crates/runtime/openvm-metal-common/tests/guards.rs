@@ -46,8 +46,6 @@ fn memory_of_another_context_is_neither_copied_nor_shown() {
         s.read_many(&[own.as_slice(), foreign.as_slice()]),
         "read of several slices",
     );
-    refused(foreign.host_view(&s), "host view");
-    refused(foreign.host_view_mut(&s), "host view");
     refused(foreign.fill_zero(&s), "fill");
     refused(foreign.slice_mut(1..2).fill_zero(&s), "fill");
     refused(foreign.poison(&s), "fill");

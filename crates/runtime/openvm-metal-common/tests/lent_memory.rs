@@ -1,42 +1,9 @@
-//! Memory that is lent to someone else is not written: host views, buffers bound to be read, parameters that a
-//! kernel does not allow.
+//! Memory that is lent for reading is not written; what clauses do not allow never runs.
 
 mod support;
 
-use openvm_metal_common::{Device, Grid, KernelCall, MetalBuffer, MetalError};
+use openvm_metal_common::{Device, Grid, MetalBuffer, MetalError};
 use support::{add, context, reverse, AddParams, KERNELS};
-
-#[test]
-fn a_range_that_the_host_looks_at_is_not_written() {
-    let ctx = context(Device::Cpu);
-    let s = ctx.stream();
-    let buffer = MetalBuffer::from_host(&s, &(0..200u32).collect::<Vec<_>>()).unwrap();
-    let bytes = buffer.as_slice().cast::<u8>().unwrap();
-    let p = AddParams { k: 1, n: 50 };
-    let call = |from: usize| -> KernelCall<'_> {
-        let call = s.encode(&KERNELS[0], Grid::threads(50)).value(2, &p);
-        call.buffer_range(0, bytes.slice(..200))
-            .buffer_range(1, bytes.slice(from..from + 200))
-    };
-    let view = buffer.slice(100..150).host_view(&s).unwrap();
-    // Overlaps by ten elements, although it was bound before the view was there.
-    let error = call(560).dispatch().unwrap_err();
-    let MetalError::HostView {
-        kernel,
-        bytes: seen,
-    } = error
-    else {
-        panic!("{error}");
-    };
-    assert_eq!((kernel, seen), ("add", 40));
-    assert_eq!(view[0], 100);
-    // Beside the view, and what is only read.
-    call(600).dispatch().unwrap();
-    call(200).dispatch().unwrap();
-    drop(view);
-    call(560).dispatch().unwrap();
-    assert_eq!(buffer.to_host(&s).unwrap()[140..142], [1, 2]);
-}
 
 #[test]
 fn a_buffer_lent_for_reading_is_not_written() {

@@ -17,7 +17,6 @@ use crate::order::Order;
 use crate::plan::{self, Cutter, DeviceRate, KernelKey, Planner, Step, Work};
 use crate::profile::Profile;
 use crate::stage::current_stage;
-use crate::view::Views;
 
 /// Environment variable with the longest wait in seconds.
 pub(crate) const WAIT_VARIABLE: &str = "OPENVM_METAL_WAIT_TIMEOUT";
@@ -35,7 +34,6 @@ pub(crate) struct Inner {
     pub profile: Profile,
     pub planner: Mutex<Planner>,
     pub order: Order,
-    pub views: Views,
     /// Something is encoded that is not submitted.
     pub pending: AtomicBool,
     /// Unused segments are given back when the host writes the next large buffer.
@@ -81,7 +79,6 @@ impl Inner {
             profile,
             planner,
             order,
-            views: Views::default(),
             pending: AtomicBool::new(false),
             trims: AtomicBool::new(false),
             wait_limit: WaitLimit::new(wait_limit),

@@ -69,7 +69,11 @@ impl CommandStream {
     /// [`SubmissionFailed`](crate::MetalError::SubmissionFailed) or [`DeviceLost`](crate::MetalError::DeviceLost);
     /// each ends the context.
     pub fn wait(&self) -> Result<()> {
-        self.wait_to_read(0)
+        let inner = &self.context.inner;
+        let limit = inner.wait_limit();
+        self.waiting(0, || {
+            inner.injected_wait_fault(limit, || inner.driver.wait(limit))
+        })
     }
 
     /// Device time of what the closure encodes: events on CUDA, GPU time stamps on Metal, wall clock

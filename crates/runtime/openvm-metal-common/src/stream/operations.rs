@@ -62,15 +62,6 @@ impl CommandStream {
         Err(MetalError::WrongContext { what })
     }
 
-    /// Does the work of [`CommandStream::wait`] and counts bytes that the host reads in place.
-    pub(crate) fn wait_to_read(&self, bytes: u64) -> Result<()> {
-        let inner = &self.context.inner;
-        let limit = inner.wait_limit();
-        self.waiting(bytes, || {
-            inner.injected_wait_fault(limit, || inner.driver.wait(limit))
-        })
-    }
-
     /// Runs something that waits, with its counts.
     pub(super) fn waiting(&self, bytes: u64, wait: impl FnOnce() -> DriverResult) -> Result<()> {
         let inner = &self.context.inner;

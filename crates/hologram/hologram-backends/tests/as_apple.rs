@@ -17,14 +17,13 @@ const THREADS: usize = 4096;
 
 /// Runs `body`, with its number in `i` and 16 words of its own at `out`, in [`THREADS`] threads; gives all words.
 fn run(name: &str, text: &str, body: &str) -> Outcome<Vec<u32>> {
-    let folder = std::env::temp_dir().join(format!("hologram-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder)?;
+    let folder = tempfile::tempdir()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hologram-kernels/metal");
     let kernel = format!(
         "kernel void one(device uchar* all [[buffer(0)]], uint i [[thread_position_in_grid]]) {{\n\
          device uchar* out = all + 64ul * i;\n{body}\n}}\n"
     );
-    let tools = Toolchain::new(&folder)?;
+    let tools = Toolchain::new(folder.path())?;
     let mut options = vec!["-O3", "-ffp-contract=off"];
     // Vectors are of no type to Apple's compiler and to clang, but to GCC.
     if !tools.compiler().is_clang() {
@@ -63,7 +62,6 @@ fn run(name: &str, text: &str, body: &str) -> Outcome<Vec<u32>> {
     // SAFETY: the buffer has 64 bytes for each thread, which reaches no others.
     unsafe { call.dispatch_unchecked()? };
     let bytes = all.to_host(&stream)?;
-    std::fs::remove_dir_all(folder)?;
     let words = bytes.as_chunks::<4>().0;
     Ok(words.iter().map(|&word| u32::from_le_bytes(word)).collect())
 }

@@ -247,11 +247,11 @@ fn programs_that_would_compile_for_long_are_interpreted_at_once() -> Outcome {
 
 #[test]
 fn the_limit_says_which_programs_are_worth_compiling() -> Outcome {
-    let folder = std::env::temp_dir().join(format!("hologram-limit-{}", std::process::id()));
+    let folder = tempfile::tempdir()?;
     let program: Program = long_program(600).parse()?;
     let launch = params(4096);
     let run = |limit: Option<u32>| {
-        let mut native = NativeBackend::with_scratch(folder.clone());
+        let mut native = NativeBackend::with_scratch(folder.path().to_path_buf());
         native.set_compile_limit(limit);
         for _ in 0..2 {
             native.allocate_buffer(4 * N as usize)?;
@@ -267,15 +267,13 @@ fn the_limit_says_which_programs_are_worth_compiling() -> Outcome {
     assert_eq!(run(Some(60))?, (0, 1));
     // What lies in the folder needs no compiler.
     assert_eq!(run(Some(1))?, (0, 1));
-    std::fs::remove_dir_all(&folder)?;
     Ok(())
 }
 
 #[test]
 fn without_a_folder_for_kernels_programs_are_interpreted() -> Outcome {
-    let own = std::env::temp_dir().join(format!("hologram-folder-{}", std::process::id()));
-    std::fs::create_dir_all(&own)?;
-    let file = own.join("file");
+    let own = tempfile::tempdir()?;
+    let file = own.path().join("file");
     std::fs::write(&file, "no folder")?;
     // One kernel: what reads its lane's number is run by no other lanes.
     let text = "mov.u64 r6, r255\nmov_imm.u32 r2, 99\nmov_imm.u64 r4, 0\nmov_imm.u64 r3, 1\n\
@@ -295,7 +293,7 @@ fn without_a_folder_for_kernels_programs_are_interpreted() -> Outcome {
     // One that cannot be made.
     assert_eq!(run(file.join("kernels"))?, (0, 1));
     // One that can be made, and again with files that cannot be loaded, as on a disk that was full: they are made again.
-    let folder = own.join("kernels");
+    let folder = own.path().join("kernels");
     assert_eq!(run(folder.clone())?, (1, 0));
     for entry in std::fs::read_dir(&folder)? {
         let path = entry?.path();
@@ -306,6 +304,5 @@ fn without_a_folder_for_kernels_programs_are_interpreted() -> Outcome {
         }
     }
     assert_eq!(run(folder)?, (1, 0));
-    std::fs::remove_dir_all(&own)?;
     Ok(())
 }

@@ -239,8 +239,8 @@ fn wrong_bytes_are_refused() {
 
 #[test]
 fn files_hold_bytes_or_text() {
-    let dir = std::env::temp_dir().join(format!("hologram-programs-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
+    let temporary = tempfile::tempdir().unwrap();
+    let dir = temporary.path();
     let path = dir.join("p.atlas");
     let program: Program = "@a: bra @a".parse().unwrap();
     program.save_to_file(&path).unwrap();
@@ -252,17 +252,16 @@ fn files_hold_bytes_or_text() {
         Program::load_from_file(&path),
         Err(ProgramError::Malformed { offset: 5, .. })
     ));
-    for missing in [dir.join("none"), dir.clone()] {
+    for missing in [dir.join("none"), dir.to_path_buf()] {
         assert!(matches!(
             Program::load_from_file(&missing),
             Err(ProgramError::File { path, .. }) if path == missing.display().to_string()
         ));
     }
     assert!(matches!(
-        program.save_to_file(&dir),
+        program.save_to_file(dir),
         Err(ProgramError::File { .. })
     ));
-    std::fs::remove_dir_all(&dir).unwrap();
 }
 
 #[test]

@@ -14,9 +14,8 @@ const N: u64 = 100_000;
 
 #[test]
 fn programs_whose_vector_code_takes_too_long_run_without() -> Outcome {
-    let folder = std::env::temp_dir().join(format!("hologram-slow-{}", std::process::id()));
-    std::fs::create_dir_all(&folder)?;
-    let compiler = folder.join("slow");
+    let folder = tempfile::tempdir()?;
+    let compiler = folder.path().join("slow");
     let script = format!(
         "#!/bin/sh\nlevel=\nfor a in \"$@\"; do case \"$a\" in -O*) level=$a;; esac; done\n\
          if [ \"$level\" = -O3 ]; then while :; do :; done; fi\nexec {} \"$@\"\n",
@@ -25,7 +24,7 @@ fn programs_whose_vector_code_takes_too_long_run_without() -> Outcome {
     std::fs::write(&compiler, script)?;
     std::fs::set_permissions(&compiler, std::fs::Permissions::from_mode(0o755))?;
     std::env::set_var("OPENVM_METAL_CXX", &compiler);
-    let mut backend = NativeBackend::with_scratch(folder.join("kernels"));
+    let mut backend = NativeBackend::with_scratch(folder.path().join("kernels"));
     backend.set_compile_limit(Some(2));
     let buffer = backend.allocate_buffer(8 * N as usize)?;
     let program: Program = "mul.u64 r5, r255, r4\nstg.u64 r5, [r1 + r5]".parse()?;
@@ -49,6 +48,5 @@ fn programs_whose_vector_code_takes_too_long_run_without() -> Outcome {
         (2, 1),
         "{stats:?}"
     );
-    std::fs::remove_dir_all(&folder)?;
     Ok(())
 }

@@ -160,29 +160,11 @@ mod tests {
 
     use super::*;
 
-    /// A folder of one test, removed at the end.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir()
-                .join(format!("openvm-metal-file-{}-{name}", std::process::id()));
-            fs::create_dir_all(&path).expect("a folder");
-            Self(path)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-
     #[test]
     fn programs_are_not_written_over() {
-        let folder = Folder::new("programs");
+        let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str, contents: &[u8]| {
-            let path = folder.0.join(name);
+            let path = folder.path().join(name);
             fs::write(&path, contents).expect("written");
             path
         };
@@ -194,14 +176,14 @@ mod tests {
         for path in [at("costs", b"\x7fE"), at("old", b"text of a profile")] {
             check(&[("--profile", &path)], &[]).expect("no program");
         }
-        check(&[("--profile", &folder.0.join("guest.txt"))], &[]).expect("a new file");
+        check(&[("--profile", &folder.path().join("guest.txt"))], &[]).expect("a new file");
     }
 
     /// Another process makes the file again and again; the probe never takes it away. The old probe did within some hundred turns.
     #[test]
     fn existing_files_survive_the_probe() {
-        let folder = Folder::new("others");
-        let path = folder.0.join("a.proof");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.proof");
         let probes = std::thread::scope(|scope| {
             let other = scope.spawn(|| {
                 for turn in 0..2000 {
@@ -220,18 +202,18 @@ mod tests {
             probes
         });
         assert!(probes > 100, "{probes}");
-        assert_eq!(fs::read_dir(&folder.0).expect("a folder").count(), 0);
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
     }
 
     #[test]
     fn unwritable_files_are_refused() {
-        let folder = Folder::new("refused");
-        let file = folder.0.join("file");
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("file");
         for (path, kind) in [
-            (folder.0.clone(), io::ErrorKind::IsADirectory),
-            (folder.0.join("none/file"), io::ErrorKind::NotFound),
+            (folder.path().to_path_buf(), io::ErrorKind::IsADirectory),
+            (folder.path().join("none/file"), io::ErrorKind::NotFound),
             (
-                folder.0.join("n".repeat(256)),
+                folder.path().join("n".repeat(256)),
                 io::ErrorKind::InvalidFilename,
             ),
         ] {
@@ -251,12 +233,12 @@ mod tests {
 
     #[test]
     fn one_file_of_two_names_is_found() {
-        let folder = Folder::new("names");
-        let path = |name: &str| folder.0.join(name);
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
         fs::write(path("a"), "").expect("written");
         fs::hard_link(path("a"), path("hard")).expect("a link");
         symlink(path("a"), path("soft")).expect("a link");
-        symlink(&folder.0, path("here")).expect("a link");
+        symlink(folder.path(), path("here")).expect("a link");
         let same = |one: &str, other: &str| is_same(&path(one), &path(other));
         for (one, other) in [
             ("a", "./a"),

@@ -8,6 +8,8 @@ use std::{
     process::{Command, Output},
 };
 
+use tempfile::TempDir;
+
 fn program() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/guests/fibonacci/fibonacci.elf")
 }
@@ -25,15 +27,13 @@ fn run(path: &Path, more: &[&str]) -> Output {
 }
 
 /// A folder with scripts instead of commands.
-struct Commands(PathBuf);
+struct Commands(TempDir);
 
 impl Commands {
-    fn new(test: &str, scripts: &[(&str, &str)]) -> Self {
-        let name = format!("openvm-metal-cluster-{}-{test}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir_all(&folder).unwrap();
+    fn new(scripts: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
         for (name, script) in scripts {
-            let file = folder.join(name);
+            let file = folder.path().join(name);
             fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
             fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
         }
@@ -41,19 +41,13 @@ impl Commands {
     }
 }
 
-impl Drop for Commands {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 const PRINTS: &str = "for a in \"$@\"; do echo \"$a\"; done";
 
 #[test]
 fn ray_option_passes_the_options() {
-    let commands = Commands::new("options", &[("openvm-metal-cluster", PRINTS)]);
+    let commands = Commands::new(&[("openvm-metal-cluster", PRINTS)]);
     let more = ["--input", "0x01ff", "--toy", "--json", "--resume", "job"];
-    let output = run(&commands.0, &more);
+    let output = run(commands.0.path(), &more);
     assert!(output.status.success());
     let said = String::from_utf8(output.stdout).unwrap();
     let lines: Vec<&str> = said.lines().collect();
@@ -75,12 +69,12 @@ fn ray_option_passes_the_options() {
 
 #[test]
 fn cluster_passes_its_arguments() {
-    let commands = Commands::new("verb", &[("openvm-metal-cluster", PRINTS)]);
+    let commands = Commands::new(&[("openvm-metal-cluster", PRINTS)]);
     let given = ["simulate", "--segments", "209", "--help"];
     let output = Command::new(env!("CARGO_BIN_EXE_openvm-metal"))
         .arg("cluster")
         .args(given)
-        .env("PATH", &commands.0)
+        .env("PATH", commands.0.path())
         .env_remove("OPENVM_METAL_DEVICE")
         .output()
         .expect("the binary runs");
@@ -90,11 +84,8 @@ fn cluster_passes_its_arguments() {
 
 #[test]
 fn cluster_returns_the_status() {
-    let commands = Commands::new(
-        "status",
-        &[("openvm-metal-cluster", "echo why >&2; exit 7")],
-    );
-    let output = run(&commands.0, &[]);
+    let commands = Commands::new(&[("openvm-metal-cluster", "echo why >&2; exit 7")]);
+    let output = run(commands.0.path(), &[]);
     assert_eq!(output.status.code(), Some(7));
     assert_eq!(output.stderr, b"why\n");
 }
@@ -102,8 +93,8 @@ fn cluster_returns_the_status() {
 #[test]
 fn cluster_starts_by_python_module() {
     let python = format!("[ \"$2\" = -c ] && exit 0\n{PRINTS}");
-    let commands = Commands::new("python", &[("python3", &python)]);
-    let output = run(&commands.0, &[]);
+    let commands = Commands::new(&[("python3", &python)]);
+    let output = run(commands.0.path(), &[]);
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(
         said.starts_with("-P\n-m\nopenvm_metal.ray\nprove\n"),
@@ -114,10 +105,10 @@ fn cluster_starts_by_python_module() {
 /// A package of that name in the current folder, which is a stranger's, is not run, whether or not the true one is installed.
 #[test]
 fn modules_of_the_working_directory_are_ignored() {
-    let folder = Commands::new("planted", &[]);
-    let marker = folder.0.join("ran");
+    let folder = Commands::new(&[]);
+    let marker = folder.0.path().join("ran");
     let code = format!("open({:?}, \"w\").close()\n", marker.to_str().unwrap());
-    let package = folder.0.join("openvm_metal");
+    let package = folder.0.path().join("openvm_metal");
     fs::create_dir_all(package.join("ray")).unwrap();
     for file in ["__init__.py", "ray/__init__.py", "ray/__main__.py"] {
         fs::write(package.join(file), &code).unwrap();
@@ -144,12 +135,12 @@ fn modules_of_the_working_directory_are_ignored() {
     assert!(marker.exists(), "without -P it is run");
     fs::remove_file(&marker).unwrap();
 
-    let commands = Commands::new("planted-path", &[]);
-    std::os::unix::fs::symlink(executable, commands.0.join("python3")).unwrap();
+    let commands = Commands::new(&[]);
+    std::os::unix::fs::symlink(executable, commands.0.path().join("python3")).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_openvm-metal"))
         .args(["cluster", "simulate", "--help"])
         .current_dir(&folder.0)
-        .env("PATH", &commands.0)
+        .env("PATH", commands.0.path())
         .env_remove("OPENVM_METAL_DEVICE")
         .env_remove("PYTHONPATH")
         .output()
@@ -169,8 +160,8 @@ fn modules_of_the_working_directory_are_ignored() {
 #[test]
 fn missing_package_names_the_installer() {
     for scripts in [&[][..], &[("python3", "exit 1")]] {
-        let commands = Commands::new("none", scripts);
-        let output = run(&commands.0, &[]);
+        let commands = Commands::new(scripts);
+        let output = run(commands.0.path(), &[]);
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(
@@ -182,8 +173,8 @@ fn missing_package_names_the_installer() {
 
 #[test]
 fn ray_refuses_a_local_device() {
-    let commands = Commands::new("device", &[("openvm-metal-cluster", "exit 9")]);
-    let output = run(&commands.0, &["--device", "cpu"]);
+    let commands = Commands::new(&[("openvm-metal-cluster", "exit 9")]);
+    let output = run(commands.0.path(), &["--device", "cpu"]);
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("--ray takes those of the cluster"), "{said}");

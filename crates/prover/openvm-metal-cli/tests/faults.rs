@@ -11,19 +11,18 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use tempfile::TempDir;
+
 /// A folder of one test, in which its commands run; removed at the end.
-struct Folder(PathBuf);
+struct Folder(TempDir);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("openvm-metal-faults-{}-{name}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).expect("a folder");
-        Self(path)
+    fn new() -> Self {
+        Self(TempDir::with_prefix("openvm-metal-faults-").expect("a folder"))
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.0.path().join(name)
     }
 
     /// The command, in this folder. It keeps results nowhere outside of the folder.
@@ -31,7 +30,7 @@ impl Folder {
         let mut command = Command::new(env!("CARGO_BIN_EXE_openvm-metal"));
         command.args(args.split(' ')).current_dir(&self.0);
         for folder in ["HOME", "TMPDIR"] {
-            command.env(folder, &self.0);
+            command.env(folder, self.0.path());
         }
         for variable in ["OPENVM_METAL_DEVICE", "RUST_BACKTRACE", "XDG_STATE_HOME"] {
             command.env_remove(variable);
@@ -54,12 +53,6 @@ impl Folder {
             "verify app {proof} --vk {vk} --trust-vk --allow-insecure"
         ));
         assert!(verified.status.success(), "{proof}: {}", said(&verified));
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -128,7 +121,7 @@ macro_rules! limit {
 #[cfg(target_os = "linux")]
 #[test]
 fn lack_of_memory_is_explained() {
-    let folder = Folder::new("memory");
+    let folder = Folder::new();
     folder.proof();
     let program = fibonacci();
     let elf = program.split(' ').next().expect("a program");
@@ -177,7 +170,7 @@ fn lack_of_memory_is_explained() {
 
 #[test]
 fn small_stack_is_enough() {
-    let folder = Folder::new("stack");
+    let folder = Folder::new();
     for command in [
         format!("run {}", fibonacci()),
         prove("app", "--proof proof --vk vk"),
@@ -200,7 +193,7 @@ fn kept(message: &str, number: usize) -> PathBuf {
 #[cfg(target_os = "linux")]
 #[test]
 fn proof_without_room_goes_elsewhere() {
-    let folder = Folder::new("room");
+    let folder = Folder::new();
     let output = folder.output(&prove("app", "--proof /dev/full --vk vk --json"));
     failed_with(
         &output,
@@ -208,7 +201,7 @@ fn proof_without_room_goes_elsewhere() {
     );
     let proof = kept(&said(&output), 0);
     assert!(
-        proof.starts_with(folder.0.canonicalize().expect("a folder")),
+        proof.starts_with(folder.0.path().canonicalize().expect("a folder")),
         "{proof:?}"
     );
     let private = proof.parent().expect("a folder").metadata().expect("there");
@@ -261,7 +254,7 @@ fn proof_without_room_goes_elsewhere() {
 #[cfg(target_os = "linux")]
 #[test]
 fn full_disk_leaves_no_partial_file() {
-    let folder = Folder::new("disk");
+    let folder = Folder::new();
     let disk = folder.file("disk");
     fs::create_dir(&disk).expect("a folder");
     let mounted = Command::new("mount")
@@ -287,7 +280,7 @@ fn full_disk_leaves_no_partial_file() {
 
 #[test]
 fn equal_files_are_refused_before_work() {
-    let folder = Folder::new("same");
+    let folder = Folder::new();
     let guests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/guests");
     fs::copy(guests.join("fibonacci/openvm.toml"), folder.file("there")).expect("copied");
     fs::hard_link(folder.file("there"), folder.file("link")).expect("a link");
@@ -319,7 +312,7 @@ fn equal_files_are_refused_before_work() {
 #[cfg(target_os = "linux")]
 #[test]
 fn full_streams_do_not_end_the_work() {
-    let folder = Folder::new("streams");
+    let folder = Folder::new();
     let full = || {
         File::options()
             .write(true)

@@ -1,21 +1,17 @@
 //! `openvm-metal report` as a user runs it: both files, whatever happens to the sections.
 
-use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 /// A folder of one test, removed at the end.
-struct Folder(PathBuf);
+struct Folder(TempDir);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("openvm-metal-report-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).expect("a folder");
-        Self(path)
+    fn new() -> Self {
+        Self(TempDir::with_prefix("openvm-metal-report-").expect("a folder"))
     }
 
     fn command(&self, args: &[&str]) -> Command {
@@ -34,7 +30,7 @@ impl Folder {
     }
 
     fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.0.join(name)).unwrap_or_default()
+        std::fs::read_to_string(self.0.path().join(name)).unwrap_or_default()
     }
 
     fn json(&self) -> Value {
@@ -50,12 +46,6 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn text(output: &Output) -> String {
     let bytes = [&output.stdout[..], &output.stderr[..]].concat();
     String::from_utf8_lossy(&bytes).into_owned()
@@ -63,7 +53,7 @@ fn text(output: &Output) -> String {
 
 #[test]
 fn cpu_report_is_complete() {
-    let folder = Folder::new("cpu");
+    let folder = Folder::new();
     let args = [
         "--device", "cpu", "--only", "machine", "--only", "device", "--only", "kernels",
     ];
@@ -119,13 +109,13 @@ fn cpu_report_is_complete() {
 #[test]
 fn hologram_section_needs_its_command() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = Folder::new("hologram");
-    let program = folder.0.join("openvm-metal");
+    let folder = Folder::new();
+    let program = folder.0.path().join("openvm-metal");
     std::fs::hard_link(env!("CARGO_BIN_EXE_openvm-metal"), &program)
         .or_else(|_| std::fs::copy(env!("CARGO_BIN_EXE_openvm-metal"), &program).map(drop))
         .expect("a copy");
     let section = |script: Option<&str>| {
-        let hologram = folder.0.join("hologram");
+        let hologram = folder.0.path().join("hologram");
         if let Some(script) = script {
             std::fs::write(&hologram, format!("#!/bin/sh\n{script}\n")).expect("a script");
             let mode = std::fs::Permissions::from_mode(0o755);
@@ -174,7 +164,7 @@ fn hologram_section_needs_its_command() {
 /// A unit that never ends to compile and one that kills its process are a row each; work that needs them is left out by name.
 #[test]
 fn bad_units_cost_themselves_alone() {
-    let folder = Folder::new("units");
+    let folder = Folder::new();
     // A unit that hangs takes the whole limit, which is also that of a check.
     let mut command = folder.command(&[
         "--device",
@@ -230,7 +220,7 @@ fn bad_units_cost_themselves_alone() {
 /// Failures do not end a report, and what a machine has no memory for is no failure.
 #[test]
 fn lack_of_memory_is_no_failure() {
-    let folder = Folder::new("budget");
+    let folder = Folder::new();
     let mut command = folder.command(&["--device", "cpu", "--only", "proof", "--only", "machine"]);
     let output = command
         .env("OPENVM_METAL_MEMORY_BUDGET", "1M")
@@ -269,7 +259,7 @@ fn lack_of_memory_is_no_failure() {
 
 #[test]
 fn section_limit_stops_the_section() {
-    let folder = Folder::new("limit");
+    let folder = Folder::new();
     let output = folder.run(&[
         "--device",
         "cpu-conformance",
@@ -287,7 +277,7 @@ fn section_limit_stops_the_section() {
 
 #[test]
 fn bad_options_are_refused_before_work() {
-    let folder = Folder::new("refused");
+    let folder = Folder::new();
     for (args, status, message) in [
         (
             &["--only", "nothing"][..],
@@ -322,7 +312,7 @@ fn bad_options_are_refused_before_work() {
         assert!(text(&output).contains("not available"), "{}", text(&output));
     }
     assert_eq!(folder.names(), Vec::<String>::new());
-    std::fs::create_dir(folder.0.join("taken.md")).expect("a folder");
+    std::fs::create_dir(folder.0.path().join("taken.md")).expect("a folder");
     let output = folder.run(&["--out", "taken"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
     assert!(
@@ -334,7 +324,7 @@ fn bad_options_are_refused_before_work() {
 
 #[test]
 fn list_names_every_section() {
-    let output = Folder::new("list").run(&["--list"]);
+    let output = Folder::new().run(&["--list"]);
     assert_eq!(output.status.code(), Some(0));
     let names: Vec<_> = text(&output)
         .lines()
@@ -360,7 +350,7 @@ fn list_names_every_section() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_keeps_finished_sections() {
-    let folder = Folder::new("interrupted");
+    let folder = Folder::new();
     let mut command = folder.command(&[
         "--device",
         "cpu-conformance",
@@ -374,7 +364,7 @@ fn ctrl_c_keeps_finished_sections() {
         .stderr(Stdio::null())
         .spawn()
         .expect("the binary runs");
-    let path = folder.0.join("openvm-metal-report.md");
+    let path = folder.0.path().join("openvm-metal-report.md");
     let begun =
         || std::fs::read_to_string(&path).is_ok_and(|text| text.contains("keccakf 8 | running"));
     wait_until(&mut child, begun);

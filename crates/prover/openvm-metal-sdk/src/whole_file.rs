@@ -160,69 +160,56 @@ mod tests {
 
     use super::*;
 
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let name = format!("openvm-metal-whole-{}-{name}", process::id());
-            let path = std::env::temp_dir().join(name);
-            fs::create_dir_all(&path).expect("a folder");
-            Self(path)
-        }
-
-        fn names(&self) -> Vec<String> {
-            let files = fs::read_dir(&self.0).expect("a folder");
-            let name = |file: fs::DirEntry| file.file_name().to_string_lossy().into_owned();
-            let mut names: Vec<String> = files.flatten().map(name).collect();
-            names.sort();
-            names
-        }
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().expect("a folder")
     }
 
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
+    fn names(folder: &tempfile::TempDir) -> Vec<String> {
+        let files = fs::read_dir(folder).expect("a folder");
+        let name = |file: fs::DirEntry| file.file_name().to_string_lossy().into_owned();
+        let mut names: Vec<String> = files.flatten().map(name).collect();
+        names.sort();
+        names
     }
 
     #[test]
     fn files_are_replaced_whole() {
-        let folder = Folder::new("replaced");
-        let path = folder.0.join("a.proof");
+        let folder = folder();
+        let path = folder.path().join("a.proof");
         write(&path, b"first").expect("written");
         write(&path, b"second").expect("written");
         assert_eq!(fs::read(&path).expect("a file"), b"second");
-        assert_eq!(folder.names(), ["a.proof"]);
+        assert_eq!(names(&folder), ["a.proof"]);
         // A folder of that name is no file.
-        fs::create_dir(folder.0.join("b")).expect("a folder");
-        write(&folder.0.join("b"), b"x").expect_err("a folder");
-        write(&folder.0.join("none/c"), b"x").expect_err("no folder");
-        assert_eq!(folder.names(), ["a.proof", "b"]);
+        fs::create_dir(folder.path().join("b")).expect("a folder");
+        write(&folder.path().join("b"), b"x").expect_err("a folder");
+        write(&folder.path().join("none/c"), b"x").expect_err("no folder");
+        assert_eq!(names(&folder), ["a.proof", "b"]);
     }
 
     #[cfg(unix)]
     #[test]
     fn links_and_devices_stay_what_they_are() {
-        let folder = Folder::new("links");
-        let (file, link) = (folder.0.join("file"), folder.0.join("link"));
+        let folder = folder();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
         fs::write(&file, "old").expect("written");
         std::os::unix::fs::symlink(&file, &link).expect("a link");
         write(&link, b"new").expect("written");
         assert!(link.is_symlink());
         assert_eq!(fs::read(&file).expect("a file"), b"new");
-        let null = folder.0.join("null");
+        let null = folder.path().join("null");
         std::os::unix::fs::symlink("/dev/null", &null).expect("a link");
         write(&null, b"gone").expect("written");
         assert!(!Path::new("/dev/null").is_file());
-        assert_eq!(folder.names(), ["file", "link", "null"]);
+        assert_eq!(names(&folder), ["file", "link", "null"]);
     }
 
     /// A file with a long path can be opened, but another file beside it cannot be made, as on a full disk.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_file_stays_if_its_other_name_cannot_be_made() {
-        let folder = Folder::new("long");
-        let mut path = folder.0.clone();
+        let folder = folder();
+        let mut path = folder.path().to_path_buf();
         while path.as_os_str().len() + 220 < libc::PATH_MAX as usize {
             path.push("d".repeat(200));
         }
@@ -252,8 +239,8 @@ mod tests {
 
     #[test]
     fn nobody_writes_to_the_file_of_another() {
-        let folder = Folder::new("others");
-        let path = folder.0.join("n".repeat(255));
+        let folder = folder();
+        let path = folder.path().join("n".repeat(255));
         let drawn: std::collections::BTreeSet<_> = (0..1000).map(|_| unfinished(&path)).collect();
         assert_eq!(drawn.len(), 1000);
         // The longest name that there is.
@@ -263,7 +250,7 @@ mod tests {
 
     #[test]
     fn only_own_files_that_are_old_are_removed() {
-        let folder = Folder::new("abandoned");
+        let folder = folder();
         let hour = Duration::from_secs(3600);
         for (name, age) in [
             ("segment-0.proof", 2 * hour),
@@ -284,12 +271,12 @@ mod tests {
             ("00c0ffee00c0ffeeunfinished", 2 * hour),
             (".unfinished", 2 * hour),
         ] {
-            let file = File::create(folder.0.join(name)).expect("made");
+            let file = File::create(folder.path().join(name)).expect("made");
             let time = SystemTime::now() - age;
             file.set_modified(time).expect("a time");
         }
-        fs::create_dir(folder.0.join("0000000000000000.unfinished")).expect("a folder");
-        remove_abandoned(&folder.0);
+        fs::create_dir(folder.path().join("0000000000000000.unfinished")).expect("a folder");
+        remove_abandoned(folder.path());
         let left = [
             ".unfinished",
             "0000000000000000.unfinished",
@@ -301,41 +288,41 @@ mod tests {
             "segment-0.proof",
             "thesis.unfinished",
         ];
-        assert_eq!(folder.names(), left);
-        remove_abandoned(&folder.0.join("none"));
+        assert_eq!(names(&folder), left);
+        remove_abandoned(&folder.path().join("none"));
     }
 
     /// A file that is written now is not old, however far the clock is from that which dates the folder's files: all are compared with a file
     /// that is written now.
     #[test]
     fn files_are_dated_by_their_folder() {
-        let folder = Folder::new("dated");
-        let before = File::create(folder.0.join("a")).expect("made");
+        let folder = folder();
+        let before = File::create(folder.path().join("a")).expect("made");
         let before = before.metadata().and_then(|data| data.modified());
-        let now = time_of(&folder.0).expect("a time");
+        let now = time_of(folder.path()).expect("a time");
         assert!(now >= before.expect("a time"));
-        assert_eq!(folder.names(), ["a"]);
-        let file = File::create(folder.0.join("00c0ffee00c0ffee.unfinished")).expect("made");
+        assert_eq!(names(&folder), ["a"]);
+        let file = File::create(folder.path().join("00c0ffee00c0ffee.unfinished")).expect("made");
         // By a clock that is ahead of the folder's.
         let ahead = now + 2 * ABANDONED;
         file.set_modified(ahead).expect("a time");
-        remove_abandoned(&folder.0);
-        assert_eq!(folder.names(), ["00c0ffee00c0ffee.unfinished", "a"]);
-        time_of(&folder.0.join("none")).expect_err("no folder");
+        remove_abandoned(folder.path());
+        assert_eq!(names(&folder), ["00c0ffee00c0ffee.unfinished", "a"]);
+        time_of(&folder.path().join("none")).expect_err("no folder");
     }
 
     #[test]
     fn files_are_read_up_to_a_bound() {
-        let folder = Folder::new("bounded");
-        let path = folder.0.join("a");
+        let folder = folder();
+        let path = folder.path().join("a");
         fs::write(&path, [7; 100]).expect("written");
         assert_eq!(read(&path, 100).expect("read"), [7; 100]);
         let error = read(&path, 99).expect_err("too large");
         assert_eq!(error.kind(), ErrorKind::InvalidData);
         assert!(error.to_string().contains("more than 99 bytes"), "{error}");
-        let error = read(&folder.0, 100).expect_err("a folder");
+        let error = read(folder.path(), 100).expect_err("a folder");
         assert!(error.to_string().contains("no regular file"), "{error}");
-        let error = read(&folder.0.join("none"), 100).expect_err("no file");
+        let error = read(&folder.path().join("none"), 100).expect_err("no file");
         assert_eq!(error.kind(), ErrorKind::NotFound);
     }
 
@@ -344,8 +331,8 @@ mod tests {
     fn pipes_and_devices_are_not_read() {
         let error = read(Path::new("/dev/zero"), 100).expect_err("a device");
         assert!(error.to_string().contains("no regular file"), "{error}");
-        let folder = Folder::new("pipe");
-        let path = folder.0.join("pipe");
+        let folder = folder();
+        let path = folder.path().join("pipe");
         let name = std::ffi::CString::new(path.to_str().expect("a name")).expect("no zero");
         // SAFETY: the path ends with a zero and lives until the call returns.
         assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);

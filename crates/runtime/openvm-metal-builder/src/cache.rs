@@ -153,23 +153,17 @@ mod tests {
         assert_eq!(fs::read_to_string(&output).expect("a file"), "whole");
     }
 
-    fn empty_folder(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        folder
-    }
-
     /// One of several threads that want a file makes it, and the other threads find it whole.
     #[test]
     fn a_file_is_made_once_at_a_time() {
-        let (folder, made) = (empty_folder("cache-threads"), AtomicUsize::new(0));
+        let (temporary, made) = (tempfile::tempdir().expect("a folder"), AtomicUsize::new(0));
+        let folder = temporary.path().join("made");
         thread::scope(|s| {
             for _ in 0..8 {
                 s.spawn(|| whole_file(&folder, &made));
             }
         });
         assert_eq!(made.load(Ordering::Relaxed), 1);
-        let _ = fs::remove_dir_all(folder);
     }
 
     /// So of processes, which are this test again.
@@ -181,7 +175,8 @@ mod tests {
             println!("made {}", made.load(Ordering::Relaxed));
             return;
         }
-        let folder = empty_folder("cache-processes");
+        let temporary = tempfile::tempdir().expect("a folder");
+        let folder = temporary.path().join("made");
         let test = "cache::tests::a_file_is_made_by_one_process_at_a_time";
         let children: Vec<_> = (0..4)
             .map(|_| {
@@ -202,13 +197,13 @@ mod tests {
             assert_eq!(text.matches("made ").count(), 1, "{text}");
         }
         assert_eq!(made, 1);
-        let _ = fs::remove_dir_all(folder);
     }
 
     /// A file that is gone, empty, cut or changed is made again, and one that is as it was made is kept.
     #[test]
     fn a_damaged_file_is_made_again() {
-        let folder = empty_folder("cache-damaged");
+        let temporary = tempfile::tempdir().expect("a folder");
+        let folder = temporary.path().join("made");
         let output = folder.join("file");
         let made = std::cell::Cell::new(0);
         let file = || {
@@ -228,13 +223,13 @@ mod tests {
         fs::remove_file(&output).expect("removed");
         file();
         assert_eq!(made.get(), 6);
-        let _ = fs::remove_dir_all(folder);
     }
 
     /// A key that another make left behind is replaced whole.
     #[test]
     fn a_new_key_makes_the_file_again() {
-        let folder = empty_folder("cache-keys");
+        let temporary = tempfile::tempdir().expect("a folder");
+        let folder = temporary.path().join("made");
         let output = folder.join("file");
         let mut made = 0;
         for key in ["a long key", "key", "key", "a long key"] {
@@ -246,6 +241,5 @@ mod tests {
             assert_eq!(fs::read_to_string(&output).expect("a file"), key);
         }
         assert_eq!(made, 3);
-        let _ = fs::remove_dir_all(folder);
     }
 }

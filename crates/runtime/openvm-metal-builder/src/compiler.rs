@@ -255,9 +255,8 @@ mod tests {
     #[cfg(unix)]
     fn a_run_over_its_limit_is_ended() {
         let compiler = Compiler::find().unwrap().limited(1);
-        let folder = env::temp_dir().join(format!("long-compilation-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let file = folder.join("long.cpp");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("long.cpp");
         // Evaluated by the compiler, for as long as it is let.
         let text = "constexpr unsigned long f(unsigned long n) { return n < 2 ? n : f(n - 1) + f(n - 2); }\n\
                     static_assert(f(60) != 1, \"\");\n";
@@ -275,16 +274,15 @@ mod tests {
         );
         std::fs::write(&file, "int x;").unwrap();
         assert!(compiler.run(&args, &file, "a test").is_ok());
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
     #[cfg(unix)]
     fn old_compilers_are_passed_over_and_named() {
-        let folder = env::temp_dir().join(format!("old-compilers-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let old = imitation(&folder, "old", "Ubuntu clang version 14.0.0-1ubuntu1.1");
-        let gcc = imitation(&folder, "gcc", "g++ (Debian 12.2.0-14) 12.2.0");
+        let temporary = tempfile::tempdir().unwrap();
+        let folder = temporary.path();
+        let old = imitation(folder, "old", "Ubuntu clang version 14.0.0-1ubuntu1.1");
+        let gcc = imitation(folder, "gcc", "g++ (Debian 12.2.0-14) 12.2.0");
         let found = Compiler::first(vec![old.clone(), gcc.clone()]).unwrap();
         assert_eq!((found.program, found.major), (gcc, 12));
         let error = Compiler::first(vec![old.clone()]).unwrap_err().to_string();
@@ -297,6 +295,5 @@ mod tests {
             Compiler::first(vec![missing]),
             Err(BuildError::NoCompiler { .. })
         ));
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

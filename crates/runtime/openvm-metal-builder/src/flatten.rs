@@ -361,7 +361,8 @@ mod tests {
     /// Catches texts that differ between machines, and that tell where they were built.
     #[test]
     fn headers_outside_of_the_root_are_named_from_it() {
-        let place = std::env::temp_dir().join(format!("flatten-{}", std::process::id()));
+        let temporary = tempfile::tempdir().expect("a folder");
+        let place = temporary.path();
         let root = place.join("this/metal");
         for folder in [&root, &place.join("other/metal/deep")] {
             fs::create_dir_all(folder).expect("a folder");
@@ -373,9 +374,7 @@ mod tests {
         let header = place.join("other/metal/deep/header.h");
         fs::write(header, "int header;\n").expect("a file");
 
-        let flat = flatten(&root, &unit);
-        let _ = fs::remove_dir_all(&place);
-        let text = flat.expect("one text").text;
+        let text = flatten(&root, &unit).expect("one text").text;
         assert_eq!(
             text,
             "#line 1 \"unit.metal\"\n\

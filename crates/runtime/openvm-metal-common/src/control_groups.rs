@@ -112,24 +112,25 @@ pub(crate) fn number_behind(text: &str, name: &str) -> Option<u64> {
 mod tests {
     use std::fs;
 
+    use tempfile::TempDir;
+
     use super::*;
 
     const V2: &str = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";
 
     /// A folder in place of `/`.
-    struct Root(PathBuf);
+    struct Root(TempDir);
 
     impl Root {
-        fn new(name: &str, cgroup: &str, mountinfo: &str) -> Self {
-            let name = format!("openvm-metal-groups-{}-{name}", std::process::id());
-            let root = Self(std::env::temp_dir().join(name));
+        fn new(cgroup: &str, mountinfo: &str) -> Self {
+            let root = Self(tempfile::tempdir().expect("a folder"));
             root.file("proc/self/cgroup", cgroup);
             root.file("proc/self/mountinfo", mountinfo);
             root
         }
 
         fn file(&self, path: &str, text: &str) {
-            let path = self.0.join(path);
+            let path = self.0.path().join(path);
             fs::create_dir_all(path.parent().expect("a folder")).expect("made");
             fs::write(path, text).expect("written");
         }
@@ -143,29 +144,23 @@ mod tests {
         }
     }
 
-    impl Drop for Root {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-
     #[test]
     fn the_tightest_of_a_group_and_those_above_it_counts() {
-        let root = Root::new("second", "0::/user.slice/job\n", V2);
-        assert_eq!(free(&root.0), None, "the top has no bound");
+        let root = Root::new("0::/user.slice/job\n", V2);
+        assert_eq!(free(root.0.path()), None, "the top has no bound");
         let (slice, job) = ("sys/fs/cgroup/user.slice", "sys/fs/cgroup/user.slice/job");
         root.group(job, &SECOND, "max\n", 700, 0);
-        assert_eq!(free(&root.0), None);
+        assert_eq!(free(root.0.path()), None);
         root.group(slice, &SECOND, "1000\n", 800, 300);
-        assert_eq!(free(&root.0), Some(500));
+        assert_eq!(free(root.0.path()), Some(500));
         root.group(job, &SECOND, "600\n", 200, 0);
-        assert_eq!(free(&root.0), Some(400));
+        assert_eq!(free(root.0.path()), Some(400));
         root.group(job, &SECOND, "100\n", 800, 0);
-        assert_eq!(free(&root.0), Some(0));
+        assert_eq!(free(root.0.path()), Some(0));
         // Another one's.
         root.group("sys/fs/cgroup/other", &SECOND, "1\n", 0, 0);
         root.group(job, &SECOND, "900\n", 0, 0);
-        assert_eq!(free(&root.0), Some(500));
+        assert_eq!(free(root.0.path()), Some(500));
     }
 
     #[test]
@@ -174,35 +169,35 @@ mod tests {
                       34 32 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
                       35 32 0:31 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
         let groups = "4:cpu,cpuacct:/a\n9:memory:/a/b\n0::/c\n";
-        let root = Root::new("first", groups, mounts);
+        let root = Root::new(groups, mounts);
         let unbounded = "9223372036854771712\n";
         root.group("sys/fs/cgroup/memory", &FIRST, unbounded, 7, 0);
         root.group("sys/fs/cgroup/memory/a", &FIRST, "3000\n", 1000, 100);
         root.group("sys/fs/cgroup/memory/a/b", &FIRST, "4000\n", 500, 0);
         root.group("sys/fs/cgroup/cpu/a", &FIRST, "1\n", 0, 0);
-        assert_eq!(free(&root.0), Some(2100));
+        assert_eq!(free(root.0.path()), Some(2100));
     }
 
     /// A container of the first version without a name space of its own: the host's path, and its own group as the top.
     #[test]
     fn a_container_sees_its_own_group_as_the_top() {
         let mounts = "34 32 0:30 /docker/1 /sys/fs/cgroup/memory rw - cgroup cgroup ro,memory\n";
-        let root = Root::new("container", "9:memory:/docker/1/inner\n", mounts);
+        let root = Root::new("9:memory:/docker/1/inner\n", mounts);
         root.group("sys/fs/cgroup/memory", &FIRST, "900\n", 100, 0);
-        assert_eq!(free(&root.0), Some(800));
+        assert_eq!(free(root.0.path()), Some(800));
         root.group("sys/fs/cgroup/memory/inner", &FIRST, "500\n", 100, 0);
-        assert_eq!(free(&root.0), Some(400));
+        assert_eq!(free(root.0.path()), Some(400));
         // A path that is not below what is mounted, and one outside of the name space.
         for path in ["/docker/12", "/../other"] {
             root.file("proc/self/cgroup", &format!("9:memory:{path}\n"));
-            assert_eq!(free(&root.0), Some(800), "{path}");
+            assert_eq!(free(root.0.path()), Some(800), "{path}");
         }
     }
 
     #[test]
     fn a_system_without_groups_has_no_bound() {
-        let root = Root::new("none", "", "");
-        assert_eq!(free(&root.0), None);
-        assert_eq!(free(&root.0.join("nowhere")), None);
+        let root = Root::new("", "");
+        assert_eq!(free(root.0.path()), None);
+        assert_eq!(free(&root.0.path().join("nowhere")), None);
     }
 }

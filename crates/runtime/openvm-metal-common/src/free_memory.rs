@@ -68,15 +68,15 @@ mod tests {
         assert_eq!(of_machine(meminfo), Some(8000 * 1024));
         assert_eq!(of_machine("MemTotal: 1 kB\n"), None);
 
-        let name = format!("openvm-metal-free-{}", std::process::id());
-        let root = std::env::temp_dir().join(name);
-        assert_eq!(free_below(&root), None);
+        let temporary = tempfile::tempdir().expect("a folder");
+        let root = temporary.path();
+        assert_eq!(free_below(root), None);
         for folder in ["proc/self", "sys/fs/cgroup/a"] {
             fs::create_dir_all(root.join(folder)).expect("made");
         }
         let file = |name: &str, text: &str| fs::write(root.join(name), text).expect("written");
         file("proc/meminfo", meminfo);
-        assert_eq!(free_below(&root), Some(8000 * 1024));
+        assert_eq!(free_below(root), Some(8000 * 1024));
         file("proc/self/cgroup", "0::/a\n");
         file(
             "proc/self/mountinfo",
@@ -84,8 +84,7 @@ mod tests {
         );
         file("sys/fs/cgroup/a/memory.max", "5000000\n");
         file("sys/fs/cgroup/a/memory.current", "1000000\n");
-        assert_eq!(free_below(&root), Some(4_000_000));
-        fs::remove_dir_all(root).expect("removed");
+        assert_eq!(free_below(root), Some(4_000_000));
     }
 
     #[test]

@@ -100,16 +100,14 @@ fn no_crate_has_a_circle() {
 }
 
 /// A crate made of `(file, text)`.
-fn check(name: &str, files: &[(&str, &str)]) -> Circles {
-    let folder = std::env::temp_dir().join(format!("circles-{}-{name}", std::process::id()));
+fn check(files: &[(&str, &str)]) -> Circles {
+    let folder = tempfile::tempdir().expect("a folder");
     for (file, text) in files {
-        let path = folder.join(file);
+        let path = folder.path().join(file);
         std::fs::create_dir_all(path.parent().expect("below the folder")).expect("a folder");
         std::fs::write(path, text).expect("a file");
     }
-    let (found, _) = circles(&folder);
-    std::fs::remove_dir_all(&folder).expect("ours");
-    found
+    circles(folder.path()).0
 }
 
 fn names(circles: &BTreeSet<Vec<String>>) -> Vec<String> {
@@ -118,83 +116,71 @@ fn names(circles: &BTreeSet<Vec<String>>) -> Vec<String> {
 
 #[test]
 fn a_circle_is_found_through_re_exports_and_globs() {
-    let found = check(
-        "found",
-        &[
-            (
-                "lib.rs",
-                "mod a; mod b; mod low; pub use a::A; pub use b::*;",
-            ),
-            ("a/mod.rs", "mod inner; pub use inner::A;"),
-            (
-                "a/inner.rs",
-                "use crate::b; pub struct A; fn f() { b::g(); }",
-            ),
-            ("b.rs", "use crate::A; pub fn g() {} pub struct B(A);"),
-            ("low.rs", "pub const N: u32 = 1;"),
-        ],
-    );
+    let found = check(&[
+        (
+            "lib.rs",
+            "mod a; mod b; mod low; pub use a::A; pub use b::*;",
+        ),
+        ("a/mod.rs", "mod inner; pub use inner::A;"),
+        (
+            "a/inner.rs",
+            "use crate::b; pub struct A; fn f() { b::g(); }",
+        ),
+        ("b.rs", "use crate::A; pub fn g() {} pub struct B(A);"),
+        ("low.rs", "pub const N: u32 = 1;"),
+    ]);
     assert_eq!(names(&found.files), ["a/inner.rs b.rs"]);
     assert_eq!(names(&found.modules), ["a b"]);
 
-    let found = check(
-        "glob",
-        &[
-            ("lib.rs", "mod a; mod b;"),
-            ("a.rs", "use crate::b::*; pub struct A; fn f(_: B) {}"),
-            (
-                "b.rs",
-                "pub struct B; fn f() { println!(\"{:?}\", crate::a::A) }",
-            ),
-        ],
-    );
+    let found = check(&[
+        ("lib.rs", "mod a; mod b;"),
+        ("a.rs", "use crate::b::*; pub struct A; fn f(_: B) {}"),
+        (
+            "b.rs",
+            "pub struct B; fn f() { println!(\"{:?}\", crate::a::A) }",
+        ),
+    ]);
     assert_eq!(names(&found.files), ["a.rs b.rs"]);
 }
 
 #[test]
 fn modules_can_be_a_circle_where_files_are_none() {
-    let found = check(
-        "modules",
-        &[
-            ("lib.rs", "mod a; mod b;"),
-            (
-                "a/mod.rs",
-                "mod high; mod low; pub use high::H; pub use low::L;",
-            ),
-            ("a/high.rs", "pub struct H(crate::b::B);"),
-            ("a/low.rs", "pub struct L;"),
-            ("b.rs", "pub struct B(crate::a::L);"),
-        ],
-    );
+    let found = check(&[
+        ("lib.rs", "mod a; mod b;"),
+        (
+            "a/mod.rs",
+            "mod high; mod low; pub use high::H; pub use low::L;",
+        ),
+        ("a/high.rs", "pub struct H(crate::b::B);"),
+        ("a/low.rs", "pub struct L;"),
+        ("b.rs", "pub struct B(crate::a::L);"),
+    ]);
     assert!(found.files.is_empty(), "{found:?}");
     assert_eq!(names(&found.modules), ["a b"]);
 }
 
 #[test]
 fn tests_addresses_and_parts_of_a_module_are_no_circles() {
-    let found = check(
-        "none",
-        &[
-            ("lib.rs", "mod a; mod b; mod c; pub fn lock() {}"),
-            (
-                "a/mod.rs",
-                "mod inner; pub use self::inner::A; pub fn of_parent() {}",
-            ),
-            (
-                "a/inner.rs",
-                "use super::of_parent; pub struct A; fn f() { crate::lock(); of_parent() }
+    let found = check(&[
+        ("lib.rs", "mod a; mod b; mod c; pub fn lock() {}"),
+        (
+            "a/mod.rs",
+            "mod inner; pub use self::inner::A; pub fn of_parent() {}",
+        ),
+        (
+            "a/inner.rs",
+            "use super::of_parent; pub struct A; fn f() { crate::lock(); of_parent() }
                  #[cfg(test)] mod tests { use crate::b::B; }",
-            ),
-            (
-                "c/mod.rs",
-                "mod one; pub struct C; use one::One; fn g() -> Option<One> { None }",
-            ),
-            (
-                "c/one.rs",
-                "pub struct One(super::C); fn f() { super::g() }",
-            ),
-            ("b.rs", "use crate::a::A; pub struct B(A);"),
-        ],
-    );
+        ),
+        (
+            "c/mod.rs",
+            "mod one; pub struct C; use one::One; fn g() -> Option<One> { None }",
+        ),
+        (
+            "c/one.rs",
+            "pub struct One(super::C); fn f() { super::g() }",
+        ),
+        ("b.rs", "use crate::a::A; pub struct B(A);"),
+    ]);
     assert_eq!(found, Circles::default());
 }

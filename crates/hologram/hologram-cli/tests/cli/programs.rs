@@ -6,7 +6,7 @@ use crate::support::{fails, succeeds, Folder, ADD};
 
 #[test]
 fn programs_are_checked() {
-    let folder = Folder::new("check");
+    let folder = Folder::new();
     let program = folder.file("add.atlas", ADD);
     let presets = [
         "--register",
@@ -57,7 +57,7 @@ fn programs_are_checked() {
 
 #[test]
 fn programs_are_assembled_and_shown() {
-    let folder = Folder::new("asm");
+    let folder = Folder::new();
     let program = folder.file("add.atlas", ADD);
     let bytes = folder.path("add.bin");
     assert_eq!(succeeds(&["asm", &program, "--out", &bytes]), "");
@@ -84,7 +84,7 @@ fn programs_are_assembled_and_shown() {
 
 #[test]
 fn kernels_are_shown() {
-    let folder = Folder::new("msl");
+    let folder = Folder::new();
     let program = folder.file("add.atlas", ADD);
     let presets = [
         "--register",
@@ -105,7 +105,7 @@ fn kernels_are_shown() {
 
 #[test]
 fn wrong_arguments_are_refused() {
-    let folder = Folder::new("usage");
+    let folder = Folder::new();
     let program = folder.file("p.atlas", "exit");
     let run = |rest: &[&str], status: i32, part: &str| {
         let args = [&["run", &program, "--backend", "cpu"], rest].concat();

@@ -19,7 +19,7 @@ const BACKENDS: &[&str] = &["cpu", "interpreter", "cpu-kernels"];
 
 #[test]
 fn a_program_runs_on_arrays() {
-    let folder = Folder::new("run");
+    let folder = Folder::new();
     let program = folder.file("add.atlas", ADD);
     let a = folder.file("a.npy", npy("<f4", "(5,)", &floats(&[1., 2., 3., 4., 5.])));
     let b = folder.file(
@@ -74,7 +74,7 @@ fn a_program_runs_on_arrays() {
 
 #[test]
 fn handles_are_numbered_in_order() {
-    let folder = Folder::new("handles");
+    let folder = Folder::new();
     let program = folder.file(
         "p.atlas",
         "ldg.u16 r0, [buf1 + 2]\nstg.u16 r0, [buf2 + 0]\n",
@@ -107,7 +107,7 @@ fn handles_are_numbered_in_order() {
 
 #[test]
 fn faults_name_lane_and_instruction() {
-    let folder = Folder::new("faults");
+    let folder = Folder::new();
     let bounds = folder.file("b.atlas", "stg.u64 r255, [buf1 + 4]");
     let endless = folder.file("e.atlas", "@a: bra @a");
     let zero = folder.file("z.atlas", "sub.u32 r0, r252, r252\ndiv.u32 r1, r0, r0");
@@ -136,7 +136,7 @@ fn faults_name_lane_and_instruction() {
 
 #[test]
 fn a_missing_device_is_an_error() {
-    let folder = Folder::new("device");
+    let folder = Folder::new();
     let program = folder.file("p.atlas", "exit");
     if cfg!(not(target_vendor = "apple")) {
         fails(&["run", &program, "--backend", "metal"], 1, "device:");
@@ -145,7 +145,7 @@ fn a_missing_device_is_an_error() {
 
 #[test]
 fn the_interpreter_takes_over_only_when_it_may() {
-    let folder = Folder::new("fallback");
+    let folder = Folder::new();
     let program = folder.file(
         "p.atlas",
         "pool_alloc r9, 8\nmov_imm.u32 r1, 3\nstg.u32 r1, [buf1 + 4]",
@@ -169,7 +169,7 @@ fn the_interpreter_takes_over_only_when_it_may() {
 
 #[test]
 fn a_program_that_does_not_end_is_ended() {
-    let folder = Folder::new("limit");
+    let folder = Folder::new();
     let program = folder.file("endless.atlas", "mov_imm.u32 r0, 1\n@l:\nbra @l\n");
     for backend in BACKENDS {
         let limited = ["run", &program, "--time-limit", "0.2", "--backend", backend];

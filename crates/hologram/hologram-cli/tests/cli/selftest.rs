@@ -83,7 +83,7 @@ fn the_list_names_every_item() {
 /// Without a compiler programs cannot become kernels: that is said, and is no failure.
 #[test]
 fn no_compiler_skips_programs() {
-    let folder = Folder::new("selftest-no-compiler");
+    let folder = Folder::new();
     let output = Command::new(env!("CARGO_BIN_EXE_hologram"))
         .args([
             "selftest",
@@ -156,7 +156,7 @@ fn events_begin_where_another_process_ended() {
 
 #[test]
 fn sources_for_apples_compiler_are_written() {
-    let folder = Folder::new("kernels");
+    let folder = Folder::new();
     let sources = folder.path("sources");
     let out = succeeds(&["kernels", "--write", &sources, "--programs", "3"]);
     let under = |name: &str| {

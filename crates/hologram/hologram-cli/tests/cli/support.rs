@@ -1,7 +1,8 @@
 //! The command as tests run it.
 
-use std::path::PathBuf;
 use std::process::{Command, Output};
+
+use tempfile::TempDir;
 
 /// `out[i] = a[i] + b[i]` for the lanes below r4.
 pub const ADD: &str = "    set.ltu.u64 p0, r255, r4
@@ -17,29 +18,21 @@ pub const ADD: &str = "    set.ltu.u64 p0, r255, r4
 ";
 
 /// A folder that is removed in the end.
-pub struct Folder(pub PathBuf);
+pub struct Folder(TempDir);
 
 impl Folder {
-    pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("hologram-cli-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("folder");
-        Self(path)
+    pub fn new() -> Self {
+        Self(TempDir::with_prefix("hologram-cli-").expect("folder"))
     }
 
     pub fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> String {
-        let path = self.0.join(name);
+        let path = self.path(name);
         std::fs::write(&path, contents).expect("file");
-        path.display().to_string()
+        path
     }
 
     pub fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _: Result<(), _> = std::fs::remove_dir_all(&self.0);
+        self.0.path().join(name).display().to_string()
     }
 }
 

@@ -35,7 +35,7 @@ fn kernels_by_filter() {
 /// Catches names in the JSON that the page does not know any more.
 #[test]
 fn page_and_ratios_of_results() {
-    let folder = Folder::new("bench-page");
+    let folder = Folder::new();
     let proofs = |engine| {
         let args = [
             "keccakf",

@@ -72,7 +72,7 @@ fn circuit_table() {
 #[cfg(feature = "reference")]
 #[test]
 fn engines_agree() {
-    let folder = Folder::new("engines");
+    let folder = Folder::new();
     let mut proofs = vec![];
     for engine in ["metal", "reference", "cpu"] {
         let (file, key) = (folder.file(engine), folder.file("vk"));
@@ -92,7 +92,7 @@ fn engines_agree() {
 
 #[test]
 fn invalid_proofs_are_refused() {
-    let folder = Folder::new("verify");
+    let folder = Folder::new();
     let (proof, key) = (folder.file("proof"), folder.file("vk"));
     let output = run_all(&prove("fibonacci", &["--out", &proof, "--vk", &key]));
     assert!(output.status.success(), "{}", stderr(&output));
@@ -191,7 +191,7 @@ fn bad_circuit_options_are_refused_before_work() {
         let both = ["--engine", "cpu", "--device", "cpu"];
         prove_fails("keccakf", &both, 2, "--device is for");
     }
-    let folder = Folder::new("requests");
+    let folder = Folder::new();
     let inside = folder.file("no-such-folder/proof");
     prove_fails("keccakf", &["--out", &inside], 1, "cannot write");
     prove_fails("keccakf", &["--vk", &inside], 1, "no-such-folder");

@@ -1,25 +1,16 @@
 //! Folders that tests write into.
 
-use std::path::PathBuf;
+use tempfile::TempDir;
 
-/// A folder of this test, empty at first and removed at the end.
-pub struct Folder(PathBuf);
+/// A folder of one test, empty at first and removed at the end.
+pub struct Folder(pub TempDir);
 
 impl Folder {
-    pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("openvm-metal-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).expect("a folder");
-        Self(path)
+    pub fn new() -> Self {
+        Self(TempDir::with_prefix("openvm-metal-").expect("a folder"))
     }
 
     pub fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        self.0.path().join(name).display().to_string()
     }
 }

@@ -23,7 +23,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn sources_for_apples_compiler_are_written() {
     let list = run(&["kernels"]);
     assert!(stdout(&list).contains("openvm_metal_backend/hash/merkle"));
-    let folder = Folder::new("kernels");
+    let folder = Folder::new();
     let texts = folder.file("texts");
     let output = run(&["kernels", "--write", &texts, "--circuits"]);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -50,7 +50,7 @@ fn sources_for_apples_compiler_are_written() {
 
 #[test]
 fn unwritable_folder_is_named() {
-    let folder = Folder::new("kernels-file");
+    let folder = Folder::new();
     let file = folder.file("file");
     fs::write(&file, "").expect("a file");
     fails(&["kernels", "--write", &file], 1, &file);

@@ -8,7 +8,7 @@ use crate::support::{command, elf, fails, guest, text, Folder};
 /// Catches inputs and devices without figures, figures that no run had, and files of a benchmark.
 #[test]
 fn block_has_figures_of_every_input() {
-    let folder = Folder::new("bench-block");
+    let folder = Folder::new();
     let (program, input) = (elf("fibonacci"), guest("fibonacci", "input.json"));
     let short = "0x010a00000000000000";
     let bench = ["bench", "block", &program, "--input", short, "--toy"];
@@ -71,7 +71,7 @@ fn block_has_figures_of_every_input() {
 
 #[test]
 fn block_refuses_what_cannot_be_measured() {
-    let folder = Folder::new("bench-block-refused");
+    let folder = Folder::new();
     let (program, missing) = (elf("fibonacci"), folder.file("missing"));
     let input = guest("fibonacci", "input.json");
     let refused = |args: &[&str], message: &str| {

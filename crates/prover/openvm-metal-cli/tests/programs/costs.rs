@@ -53,7 +53,7 @@ fn function<'a>(profile: &'a Value, name: &str) -> &'a Value {
 /// Costs that go to another function, are counted twice in a recursion, or miss inlined functions.
 #[test]
 fn profile_matches_known_costs() {
-    let folder = Folder::new("costs");
+    let folder = Folder::new();
     let files = ["p.json", "p.txt", "f.svg", "p.pb"].map(|name| folder.file(name));
     let program = costs();
     let args = [
@@ -137,7 +137,7 @@ fn profile_matches_known_costs() {
 /// Segments divide pages of memory anew: an account that forgets pages at a cut, or counts them twice, does not add up.
 #[test]
 fn profile_sums_over_segments() {
-    let folder = Folder::new("segments");
+    let folder = Folder::new();
     let out = folder.file("p.json");
     let (program, input) = (elf("json"), guest("json", "input.json"));
     let args = [
@@ -177,7 +177,7 @@ fn profile_sums_over_segments() {
 
 #[test]
 fn profile_files_are_checked_before_work() {
-    let folder = Folder::new("costs-bad");
+    let folder = Folder::new();
     let program = costs();
     let start = ["run", &program, "--input", INPUT, "--device", "cpu"];
     let fails =
@@ -213,7 +213,7 @@ fn profile_files_are_checked_before_work() {
 /// An executable finds names and lines in the ELF that it was made of, whether it lies beside it or is given.
 #[test]
 fn executable_finds_symbols() {
-    let folder = Folder::new("costs-exe");
+    let folder = Folder::new();
     let (own, exe) = (folder.file("costs.elf"), folder.file("costs.vmexe"));
     fs::copy(costs(), &own).expect("a copy");
     let output = command(&["build", &own]).current_dir(&folder.0).output();
@@ -283,7 +283,7 @@ fn debug_shows_the_failing_instruction() {
 /// The constraint check of an execution, whose file no verifier takes.
 #[test]
 fn dev_result_is_no_proof() {
-    let folder = Folder::new("dev");
+    let folder = Folder::new();
     let out = folder.file("out.json");
     let program = costs();
     let args = [

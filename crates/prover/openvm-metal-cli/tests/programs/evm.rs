@@ -55,9 +55,9 @@ fn proof(folder: &Path) -> String {
 /// Catches a contract whose answer is not asked for, one of a public secret that passes, and a program that is not compared.
 #[test]
 fn contracts_decide() {
-    let folder = Folder::new("evm-contracts");
-    let proof = proof(&folder.0);
-    let of = |name: &str, code: &str| contract(&folder.0.join(name), code);
+    let folder = Folder::new();
+    let proof = proof(folder.0.path());
+    let of = |name: &str, code: &str| contract(&folder.0.path().join(name), code);
     let verify = |contract: &str| -> Vec<String> {
         [
             "verify",
@@ -157,7 +157,7 @@ fn with_solc(folder: &Path, version: &str, words: &[&str]) -> Command {
 /// Catches keys that are begun without parameters or compiler, which would fail after minutes.
 #[test]
 fn what_is_missing_is_said_before_work() {
-    let folder = Folder::new("evm-missing");
+    let folder = Folder::new();
     let (program, out) = (elf("fibonacci"), folder.file("keys"));
     let params = folder.file("params");
     fs::create_dir_all(&params).expect("a folder");
@@ -166,7 +166,7 @@ fn what_is_missing_is_said_before_work() {
     ];
     let said = |version: &str, more: &[&str]| {
         let words = [&setup[..], more].concat();
-        let output = with_solc(&folder.0, version, &words)
+        let output = with_solc(folder.0.path(), version, &words)
             .output()
             .expect("the binary runs");
         assert_eq!(output.status.code(), Some(1), "{words:?}");
@@ -193,9 +193,9 @@ fn what_is_missing_is_said_before_work() {
 #[test]
 #[ignore = "half an hour, 24 GiB of memory, solc"]
 fn from_an_executable_to_the_contract() {
-    let folder = Folder::new("evm");
-    let kept =
-        std::env::var_os("OPENVM_METAL_TEST_EVM").map_or_else(|| folder.0.clone(), PathBuf::from);
+    let folder = Folder::new();
+    let kept = std::env::var_os("OPENVM_METAL_TEST_EVM")
+        .map_or_else(|| folder.0.path().to_path_buf(), PathBuf::from);
     let place = |name: &str| kept.join(name).display().to_string();
     let (keys, params, halo2) = (place("keys"), place("params"), place("keys/halo2"));
     let (program, input) = (elf("fibonacci"), guest("fibonacci", "input.json"));
@@ -267,7 +267,7 @@ fn from_an_executable_to_the_contract() {
     fs::write(&proof_file, proof.to_string()).expect("a file");
     fails(&accepted, 1, "the contract rejects the proof");
     assert!(
-        folder.0.join("fibonacci.root.proof").is_file(),
+        folder.0.path().join("fibonacci.root.proof").is_file(),
         "the root proof stays"
     );
 }

@@ -33,7 +33,7 @@ fn run_modes() {
 
 #[test]
 fn file_bytes_as_input() {
-    let folder = Folder::new("bytes");
+    let folder = Folder::new();
     fs::write(folder.file("abc.txt"), "abc").expect("a file");
     let report = json(&[
         "run",
@@ -68,7 +68,7 @@ fn failing_guests_are_explained() {
     );
 
     // One bit of the signature is another.
-    let folder = Folder::new("signature");
+    let folder = Folder::new();
     let input = fs::read_to_string(guest("ecdsa", "input.json")).expect("a file");
     let mut input: Value = serde_json::from_str(&input).expect("JSON");
     let signature = input["input"][2].as_str().expect("a value").to_owned();
@@ -85,7 +85,7 @@ fn failing_guests_are_explained() {
 
 #[test]
 fn invalid_programs_are_refused() {
-    let folder = Folder::new("none");
+    let folder = Folder::new();
     fails(&["run", &folder.file("missing")], 2, "no such program");
     fails(
         &["run", &guest("sha256", "src/main.rs")],
@@ -123,7 +123,7 @@ fn invalid_programs_are_refused() {
 
 #[test]
 fn invalid_inputs_are_refused() {
-    let folder = Folder::new("inputs");
+    let folder = Folder::new();
     let elf = elf("fibonacci");
     let bad = folder.file("input.json");
     for (contents, message) in [
@@ -170,7 +170,7 @@ fn invalid_inputs_are_refused() {
 /// are named. Errors name the configuration's own file, and no result is written over it.
 #[test]
 fn configuration_lookup() {
-    let folder = Folder::new("configurations");
+    let folder = Folder::new();
     let program = folder.file("sha256.elf");
     fs::copy(elf("sha256"), &program).expect("a copy");
     let input = guest("sha256", "input.json");
@@ -246,7 +246,7 @@ fn instruction_bound_stops_the_guest() {
 /// Input that a program does not read is reported: it was given the wrong input, most likely.
 #[test]
 fn unread_input_warns() {
-    let folder = Folder::new("unread");
+    let folder = Folder::new();
     let program = elf("fibonacci");
     let input = folder.file("input.json");
     for (values, warning) in [

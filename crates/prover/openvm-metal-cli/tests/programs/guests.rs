@@ -8,7 +8,7 @@ use crate::support::{command, elf, fails, guest, json, succeeds, text, Folder};
 
 #[test]
 fn build_writes_executables() {
-    let folder = Folder::new("vmexe");
+    let folder = Folder::new();
     // A guest built elsewhere: its executable and its configuration in one folder.
     let copy = folder.file("fibonacci.elf");
     fs::copy(elf("fibonacci"), &copy).expect("a copy");
@@ -43,7 +43,7 @@ fn build_writes_executables() {
 
 #[test]
 fn init_writes_a_package() {
-    let folder = Folder::new("init");
+    let folder = Folder::new();
     let guest = folder.file("squares");
     let said = succeeds(&["init", &guest]);
     assert!(said.contains("prove stark"), "{said}");
@@ -87,7 +87,7 @@ fn init_writes_a_package() {
 /// Keys are those of the configuration: this guest does not compile.
 #[test]
 fn keys_need_no_build() {
-    let folder = Folder::new("unbuilt");
+    let folder = Folder::new();
     let guest = folder.file("squares");
     succeeds(&["init", "--guest-only", &guest]);
     fs::write(Path::new(&guest).join("src/main.rs"), "no Rust").expect("written");
@@ -110,7 +110,7 @@ fn keys_need_no_build() {
 #[test]
 #[ignore = "the guest's standard library, two minutes on two cores: a campaign by command"]
 fn new_guest_builds_and_runs() {
-    let folder = Folder::new("built");
+    let folder = Folder::new();
     let guest = folder.file("squares");
     succeeds(&["init", &guest]);
     let built = json(&["build", &guest, "--json"]);
@@ -218,7 +218,7 @@ fn new_guest_builds_and_runs() {
 #[test]
 #[ignore = "compiles the SDK for another package: minutes"]
 fn test_of_the_host_program_passes() {
-    let folder = Folder::new("host");
+    let folder = Folder::new();
     let guest = folder.file("squares");
     let sdk = concat!(env!("CARGO_MANIFEST_DIR"), "/../openvm-metal-sdk");
     succeeds(&["init", &guest, "--sdk", sdk]);
@@ -239,7 +239,7 @@ fn test_of_the_host_program_passes() {
 #[test]
 #[ignore = "compiles the standard library three times, in minutes: cargo test -p openvm-metal-cli --test programs -- --ignored guests"]
 fn flags_reach_guests() {
-    let folder = Folder::new("flags");
+    let folder = Folder::new();
     let guest = folder.file("flagged");
     succeeds(&["init", &guest, "--guest-only"]);
     let main = "fn main() { openvm::io::reveal_u32(if cfg!(tuned) { 111 } else { 222 }, 0); }";
@@ -270,7 +270,7 @@ fn flags_reach_guests() {
 #[test]
 #[ignore = "compiles the standard library four times, in minutes: cargo test -p openvm-metal-cli --test programs -- --ignored guests"]
 fn builds_are_reproducible() {
-    let folder = Folder::new("reproducible");
+    let folder = Folder::new();
     let build = |place: &str, envs: &[(&str, String)], more: &[&str]| {
         let guest = folder.file(place);
         fs::create_dir_all(Path::new(&guest).parent().expect("a folder")).expect("a folder");
@@ -336,7 +336,7 @@ fn build_errors_are_explained() {
     let said = text(&output.stderr);
     assert!(said.contains("rustup does not run"), "{said}");
 
-    let none = Folder::new("unbuildable");
+    let none = Folder::new();
     fs::write(
         none.file("Cargo.toml"),
         "[package]\nname = \"none\"\n[workspace]\n",

@@ -10,7 +10,7 @@ use crate::support::{command, elf, fails, guest, json, run, succeeds, text, Fold
 /// Keys, an executable, application proofs: made, damaged, and of something else.
 #[test]
 fn prove_app_files() {
-    let folder = Folder::new("app");
+    let folder = Folder::new();
     let (program, input) = (elf("fibonacci"), guest("fibonacci", "input.json"));
     let (proof, vk) = (folder.file("proof"), folder.file("vk"));
     let prove = [
@@ -128,7 +128,7 @@ fn prove_app_files() {
 
 #[test]
 fn prove_stark_files() {
-    let folder = Folder::new("stark");
+    let folder = Folder::new();
     let (program, input) = (elf("sha256"), guest("sha256", "input.json"));
     let (proof, vk) = (folder.file("proof"), folder.file("vk"));
     let keys = folder.file("keys");
@@ -285,7 +285,7 @@ fn prove_stark_files() {
 
 #[test]
 fn resume_continues_from_proved_segments() {
-    let folder = Folder::new("resume");
+    let folder = Folder::new();
     let (program, input) = (elf("sha256"), guest("sha256", "input.json"));
     let jobs = folder.file("job");
     let prove = |input: &str, proof: &str| -> Vec<String> {
@@ -331,7 +331,7 @@ fn resume_continues_from_proved_segments() {
 
 #[test]
 fn prove_on_several_devices() {
-    let folder = Folder::new("devices");
+    let folder = Folder::new();
     let (program, input) = (elf("fibonacci"), guest("fibonacci", "input.json"));
     let prove = |devices: &[&str], name: &str| {
         let (proof, vk) = (folder.file(name), folder.file("vk"));
@@ -384,7 +384,7 @@ fn prove_on_several_devices() {
 #[test]
 fn ctrl_c_leaves_no_file() {
     use std::{process::Stdio, time::Duration};
-    let folder = Folder::new("ctrl-c");
+    let folder = Folder::new();
     let (elf, input) = (elf("json"), guest("json", "input.json"));
     let mut prove = command(&["prove", "stark", &elf, "--input", &input, "--device", "cpu"]);
     let child = prove

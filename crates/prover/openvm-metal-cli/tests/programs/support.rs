@@ -1,9 +1,13 @@
 //! The command as tests run it.
 
+#[path = "../cli/folder.rs"]
+mod folder;
+
 use serde_json::Value;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
+
+pub use folder::Folder;
 
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_openvm-metal"));
@@ -51,29 +55,4 @@ pub fn guest(name: &str, file: &str) -> String {
 
 pub fn elf(name: &str) -> String {
     guest(name, &format!("{name}.elf"))
-}
-
-/// A folder of one test, removed at the end.
-pub struct Folder(pub PathBuf);
-
-impl Folder {
-    pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!(
-            "openvm-metal-programs-{name}-{}",
-            std::process::id()
-        ));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).expect("a folder");
-        Self(path)
-    }
-
-    pub fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }

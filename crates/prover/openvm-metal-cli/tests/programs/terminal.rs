@@ -66,7 +66,7 @@ pub fn program(folder: &Folder, name: &str, code: &[u32]) -> String {
 /// the last line.
 #[test]
 fn guest_output_keeps_its_bytes() {
-    let folder = Folder::new("prints");
+    let folder = Folder::new();
     let code = [say(b"a\xff\nlast \xe2\x82"), vec![terminate(0)]].concat();
     let path = program(&folder, "print.elf", &code);
     for mode in ["pure", "meter"] {
@@ -90,7 +90,7 @@ fn guest_output_keeps_its_bytes() {
 /// Catches a panic, an error or a message where `| head` takes no more.
 #[test]
 fn closed_pipe_ends_quietly() {
-    let folder = Folder::new("pipe");
+    let folder = Folder::new();
     let line = say(b"line\n");
     let back = -4 * line.len() as i32;
     let path = program(&folder, "loop.elf", &[line, vec![jal(0, back)]].concat());
@@ -133,7 +133,7 @@ fn closed_pipe_ends_quietly() {
 /// refuses what is usual.
 #[test]
 fn random_hints_are_bounded() {
-    let folder = Folder::new("random");
+    let folder = Folder::new();
     let hints = |name: &str, words: u32| {
         let code = [&li(WORD, words)[..], &[hint_random(WORD), terminate(0)]].concat();
         program(&folder, name, &code)
@@ -151,7 +151,7 @@ fn random_hints_are_bounded() {
 /// Catches a print of more bytes than memory has that allocates them, or says what the guest did not do.
 #[test]
 fn oversized_prints_are_refused() {
-    let folder = Folder::new("outside");
+    let folder = Folder::new();
     for (address, length) in [(0x0030_0000, u32::MAX), (u32::MAX, 2), (0x2000_0000, 1)] {
         let code = [
             &li(ADDRESS, address)[..],
@@ -173,7 +173,7 @@ fn typed_values_in_and_out() {
         "0x01e803000000000000",
         "--json",
     ]);
-    let folder = Folder::new("typed");
+    let folder = Folder::new();
     let file = folder.file("input.json");
     let list = r#"{"input": [{"u64": 1000}]}"#;
     fs::write(&file, list).expect("a file");
@@ -218,7 +218,7 @@ fn typed_values_in_and_out() {
 /// are no numbers.
 #[test]
 fn progress_is_printed_once() {
-    let folder = Folder::new("once");
+    let folder = Folder::new();
     let code = [
         say(b"once"),
         vec![addi(9, 0, 5), reveal(9, 0), terminate(0)],
@@ -363,7 +363,7 @@ fn narrow_terminal_keeps_words_whole() {
             assert!(shown.contains(word), "{columns} columns: {shown}");
         }
     }
-    let folder = Folder::new("terminal");
+    let folder = Folder::new();
     let code = [say(b"a\xffb"), vec![terminate(0)]].concat();
     let path = program(&folder, "print.elf", &code);
     let shown = on_terminal(80, &["run", &path]);

@@ -14,7 +14,7 @@ const END: u32 = 0x0000_000b;
 /// An executable that ignores a trap proves what a guest that refused reveals: it has to be asked for, and is told.
 #[test]
 fn trap_ends_the_guest_by_default() {
-    let folder = Folder::new("traps");
+    let folder = Folder::new();
     let trap = program(&folder, "trap.elf", &[ONE, UNIMP, REVEAL, END]);
     for mode in ["pure", "meter"] {
         let args = ["run", &trap, "--mode", mode, "--device", "cpu", "--toy"];
@@ -76,7 +76,7 @@ fn trap_ends_the_guest_by_default() {
 /// Failures name pc and address in hexadecimal, and no panic of OpenVM's libraries comes before.
 #[test]
 fn guest_failures_name_a_line() {
-    let folder = Folder::new("places");
+    let folder = Folder::new();
     let lw = |imm: u32| 0x0000_2583 | imm << 20;
     let jalr = |imm: u32| 0x0000_0067 | imm << 20;
     for (code, said) in [

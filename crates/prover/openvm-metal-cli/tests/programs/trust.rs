@@ -235,7 +235,7 @@ fn other_hash(value: &Value) -> Value {
 
 #[test]
 fn verify_prints_the_statement() {
-    let folder = Folder::new("trust-honest");
+    let folder = Folder::new();
     let honest = Honest::new(&folder);
     let commit = read_json(&honest.commit);
     let by_files = honest.by_baseline(&honest.proof, &honest.agg_vk, &honest.baseline);
@@ -274,7 +274,7 @@ fn verify_prints_the_statement() {
 /// `verify stark` with a forged key: the proof of no execution that OpenVM's verifier accepts.
 #[test]
 fn forged_keys_are_refused() {
-    let folder = Folder::new("trust-forged");
+    let folder = Folder::new();
     let honest = Honest::new(&folder);
     let (proof, key) = (
         files::read_proof(Path::new(&honest.proof)).expect("a proof"),
@@ -417,7 +417,7 @@ fn forged_keys_are_refused() {
 /// Each commitment of a baseline is compared.
 #[test]
 fn baselines_of_something_else_are_refused() {
-    let folder = Folder::new("trust-baseline");
+    let folder = Folder::new();
     let honest = Honest::new(&folder);
     let original = read_json(&honest.baseline);
     let changed = folder.file("changed.json");
@@ -520,7 +520,7 @@ fn baselines_of_something_else_are_refused() {
 /// Parameters without security are refused by `prove` and `verify`, and marked wherever they go.
 #[test]
 fn insecure_parameters_need_consent() {
-    let folder = Folder::new("trust-insecure");
+    let folder = Folder::new();
     let (program, input) = (elf("fibonacci"), guest("fibonacci", "input.json"));
     let copy = folder.file("fibonacci.elf");
     fs::copy(&program, &copy).expect("copied");
@@ -591,7 +591,7 @@ fn insecure_parameters_need_consent() {
 /// `verify app` with keys of strangers.
 #[test]
 fn application_keys_of_strangers() {
-    let folder = Folder::new("trust-app");
+    let folder = Folder::new();
     let (program, input) = (elf("fibonacci"), guest("fibonacci", "input.json"));
     let file = |name: &str| folder.file(name);
     let (proof, vk, keys) = (file("proof"), file("vk"), file("keys"));
@@ -698,7 +698,7 @@ fn application_keys_of_strangers() {
 /// `verify circuit`.
 #[test]
 fn circuit_keys_of_strangers() {
-    let folder = Folder::new("trust-circuit");
+    let folder = Folder::new();
     let file = |name: &str| folder.file(name);
     let (proof, vk) = (file("proof"), file("vk"));
     let report = json(&[

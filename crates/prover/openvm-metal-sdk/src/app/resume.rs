@@ -308,8 +308,8 @@ mod tests {
 
     #[test]
     fn a_folder_of_other_segments_says_how_they_are_cut() {
-        let path = std::env::temp_dir().join(format!("openvm-metal-job-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
+        let parent = tempfile::tempdir().expect("a folder");
+        let path = parent.path().join("job");
         let reason = |job, bytes| match ResumeFolder::of_job(&path, job, bytes) {
             Err(SdkError::Resume { reason, .. }) => Some(reason),
             Ok(_) => None,
@@ -349,6 +349,5 @@ mod tests {
             "{other}"
         );
         assert!(unfinished.exists());
-        let _ = fs::remove_dir_all(&path);
     }
 }

@@ -159,11 +159,10 @@ mod tests {
     /// A name that holds the words of the template stays as it is.
     #[test]
     fn names_are_not_templates() {
-        let parent = std::env::temp_dir().join(format!("openvm-metal-init-{}", std::process::id()));
-        let folder = parent.join("SDK-NAME-CRATE");
+        let parent = tempfile::tempdir().expect("a folder");
+        let folder = parent.path().join("SDK-NAME-CRATE");
         init(&folder, None).expect("a guest");
         let package = fs::read_to_string(folder.join("Cargo.toml")).expect("a package");
-        fs::remove_dir_all(&parent).expect("a folder of this test");
         assert!(package.contains("name = \"SDK-NAME-CRATE\""), "{package}");
     }
 }

@@ -1,6 +1,6 @@
 //! The kinds of files, with whole files and what reads them.
 
-use std::{cell::RefCell, fs, path::PathBuf, thread};
+use std::{cell::RefCell, fs, path::PathBuf};
 
 use openvm_metal_common::Device;
 use openvm_metal_sdk::{
@@ -253,7 +253,7 @@ fn rejected(verified: Result<bool, String>) -> Result<(), SdkError> {
 
 /// A folder of resumed proofs of this thread, with one segment.
 struct Folder {
-    path: PathBuf,
+    temporary: tempfile::TempDir,
     plan: Plan,
     folder: JobFolder,
 }
@@ -262,25 +262,18 @@ const SEGMENT: Task = Task::Segment(0);
 
 impl Folder {
     fn new() -> Self {
-        let name = format!(
-            "openvm-metal-loaders-{}-{:?}",
-            std::process::id(),
-            thread::current().id()
-        );
-        let path = std::env::temp_dir().join(name);
+        let temporary = tempfile::tempdir().expect("a folder");
         let plan = Plan::from_json(&String::from_utf8_lossy(PLAN)).expect("a plan");
-        let folder = JobFolder::open(&path, &plan).expect("a folder");
-        Self { path, plan, folder }
+        let folder = JobFolder::open(temporary.path(), &plan).expect("a folder");
+        Self {
+            temporary,
+            plan,
+            folder,
+        }
     }
 
     fn file(&self) -> PathBuf {
-        self.path.join("segment-0.proof")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.path);
+        self.temporary.path().join("segment-0.proof")
     }
 }
 

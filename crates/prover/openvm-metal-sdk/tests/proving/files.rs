@@ -3,11 +3,7 @@
 //! Names, types and calls are those of cargo-openvm 2.0.2's `build`, `keygen`, `setup`, `commit`, `prove` and `verify`. Its
 //! own code is no dependency: it needs AWS's libraries and OpenVM's root prover.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{env, path::Path, sync::Arc};
 
 use openvm_metal_common::Device;
 use openvm_metal_sdk::{
@@ -34,26 +30,6 @@ use crate::{
 
 const ROUNDS: u32 = 10;
 
-/// A folder of one test, removed when it passes.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("openvm-metal-sdk-{}-{name}", std::process::id());
-        let path = env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    fn remove(self) {
-        std::fs::remove_dir_all(self.0).unwrap();
-    }
-}
-
 /// Reads a file as cargo-openvm reads a key, an executable or an application proof.
 fn theirs<T: serde::de::DeserializeOwned>(path: &Path) -> T {
     fs::read_object_from_file(path).unwrap()
@@ -66,7 +42,7 @@ fn their_json<T: serde::de::DeserializeOwned>(path: &Path) -> T {
 
 #[test]
 fn our_files_load_in_the_stock_sdk() {
-    let folder = Folder::new("ours");
+    let folder = tempfile::tempdir().unwrap();
     let [app_pk, app_vk, prefix, agg_pk, agg_vk, exe, app_proof, proof, commit, baseline] = [
         files::APP_PK,
         files::APP_VK,
@@ -79,7 +55,7 @@ fn our_files_load_in_the_stock_sdk() {
         "a.commit.json",
         "a.baseline.json",
     ]
-    .map(|name| folder.file(name));
+    .map(|name| folder.path().join(name));
     let guest = sdk().executable(elf(&sums(ROUNDS))).unwrap();
     let options = ProveOptions::default();
     files::write_app_pk(&app_pk, &sdk().app_pk().unwrap()).unwrap();
@@ -129,12 +105,11 @@ fn our_files_load_in_the_stock_sdk() {
     let own = stock.agg_vk().as_ref().clone();
     StockSdk::verify_proof(own, of_stock, &proof).unwrap();
     StockSdk::verify_proof(theirs(&agg_vk), written.into(), &proof).unwrap();
-    folder.remove();
 }
 
 #[test]
 fn the_stock_sdks_files_load_here() {
-    let folder = Folder::new("stock");
+    let folder = tempfile::tempdir().unwrap();
     let [app_pk, app_vk, prefix, agg_pk, agg_vk, exe, app_proof, proof, commit, baseline] = [
         files::APP_PK,
         files::APP_VK,
@@ -147,7 +122,7 @@ fn the_stock_sdks_files_load_here() {
         "a.commit.json",
         "a.baseline.json",
     ]
-    .map(|name| folder.file(name));
+    .map(|name| folder.path().join(name));
     let stock = StockSdk::builder()
         .app_config(app_config())
         .agg_params(agg_params())
@@ -208,7 +183,6 @@ fn the_stock_sdks_files_load_here() {
         .prove(guest, input(), &ProveOptions::default())
         .unwrap();
     verify(&agg_vk, &read, &proved.proof, 0.0).unwrap();
-    folder.remove();
 }
 
 /// Aggregation keys above another application's are refused when they are loaded, however alike the circuits are: other
@@ -255,8 +229,8 @@ fn aggregation_keys_that_fail_during_segments() {
 
 #[test]
 fn damaged_files_are_told() {
-    let folder = Folder::new("damaged");
-    let path = folder.file("app.pk");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.pk");
     files::write_app_pk(&path, &sdk().app_pk().unwrap()).unwrap();
     let bytes = std::fs::read(&path).unwrap();
     std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
@@ -266,7 +240,8 @@ fn damaged_files_are_told() {
     assert!(error.to_string().contains("an executable"), "{error}");
     let error = files::read_proof(&path).expect_err("half a key is no proof");
     assert!(error.to_string().contains("a proof"), "{error}");
-    let error = files::read_app_pk(&folder.file("none")).err().unwrap();
+    let error = files::read_app_pk(&folder.path().join("none"))
+        .err()
+        .unwrap();
     assert!(error.to_string().contains("none"), "{error}");
-    folder.remove();
 }

@@ -68,28 +68,13 @@ fn named(file: &Path, to: &Path, reason: &str) -> (String, String) {
     (name.to_owned(), reason.to_owned())
 }
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("openvm-metal-sdk-{}-{name}", std::process::id());
-        Self(std::env::temp_dir().join(name))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn run(folder: &Folder, watch: &Watch, in_flight: usize, input: StdIn) -> Result<usize, SdkError> {
+fn run(folder: &Path, watch: &Watch, in_flight: usize, input: StdIn) -> Result<usize, SdkError> {
     let options = ProveOptions::default()
         .with_in_flight(in_flight)
         .with_machines(2)
         .with_progress(watch)
         .with_cancel(&watch.cancel)
-        .with_resume(&folder.0);
+        .with_resume(folder);
     let (proof, report) = sdk().prove_app(elf(&sums(N)), input, &options)?;
     sdk().verify_app(elf(&sums(N)), &proof)?;
     assert_eq!(report.resumed, watch.found.lock().unwrap().len());
@@ -97,20 +82,21 @@ fn run(folder: &Folder, watch: &Watch, in_flight: usize, input: StdIn) -> Result
 }
 
 fn interrupted(in_flight: usize) {
-    let folder = Folder::new(&format!("resume-{in_flight}"));
+    let parent = tempfile::tempdir().unwrap();
+    let folder = &parent.path().join("job");
     let first = Watch {
         cancel_after: Some(2),
         ..Watch::default()
     };
-    let error = run(&folder, &first, in_flight, input()).unwrap_err();
+    let error = run(folder, &first, in_flight, input()).unwrap_err();
     assert!(matches!(error, SdkError::Cancelled), "{error}");
     let done = first.proved.into_inner().unwrap();
     assert!(done.len() >= 2);
 
     // The first is missing, if it was proved at all: machines run over what is found.
-    let _ = fs::remove_file(folder.0.join("segment-0.proof"));
+    let _ = fs::remove_file(folder.join("segment-0.proof"));
     let second = Watch::default();
-    let segments = run(&folder, &second, in_flight, input()).unwrap();
+    let segments = run(folder, &second, in_flight, input()).unwrap();
     assert!(segments >= 5, "{segments} segments");
     let found = second.found.into_inner().unwrap();
     let proved = second.proved.into_inner().unwrap();
@@ -118,20 +104,20 @@ fn interrupted(in_flight: usize) {
     assert_eq!(proved.len() + found.len(), segments);
 
     let third = Watch::default();
-    run(&folder, &third, in_flight, input()).unwrap();
+    run(folder, &third, in_flight, input()).unwrap();
     assert_eq!(third.found.into_inner().unwrap().len(), segments);
     assert!(third.proved.into_inner().unwrap().is_empty());
 
     // Another input is another job.
     let other = StdIn::from_bytes(&[4, 3, 2, 1]);
-    let error = run(&folder, &Watch::default(), in_flight, other).unwrap_err();
+    let error = run(folder, &Watch::default(), in_flight, other).unwrap_err();
     assert!(matches!(error, SdkError::Resume { .. }), "{error}");
     assert!(
         error.to_string().contains("another program, input"),
         "{error}"
     );
 
-    mended(&folder, in_flight, segments);
+    mended(folder, in_flight, segments);
 }
 
 /// Replaces the proof in a part's file. The identity stays, and the sum is right.
@@ -155,9 +141,9 @@ fn wrong(proof: &[u8]) -> Vec<u8> {
 }
 
 /// Files of the folder that were set aside for a part.
-fn rejected(folder: &Folder, part: &str) -> Vec<PathBuf> {
+fn rejected(folder: &Path, part: &str) -> Vec<PathBuf> {
     let start = format!("{part}.rejected-");
-    let files = fs::read_dir(&folder.0).unwrap().map(|file| file.unwrap());
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap());
     let rejected = files.filter(|file| {
         let name = file.file_name().into_string().unwrap();
         name.strip_prefix(&start).is_some_and(|drawn| {
@@ -169,8 +155,8 @@ fn rejected(folder: &Folder, part: &str) -> Vec<PathBuf> {
 }
 
 /// Files of a finished job that hold no proof of their segment are named, set aside and made again with the same bytes.
-fn mended(folder: &Folder, in_flight: usize, segments: usize) {
-    let file = |index: usize| folder.0.join(format!("segment-{index}.proof"));
+fn mended(folder: &Path, in_flight: usize, segments: usize) {
+    let file = |index: usize| folder.join(format!("segment-{index}.proof"));
     let whole: Vec<Vec<u8>> = (0..segments).map(|i| fs::read(file(i)).unwrap()).collect();
     let proofs: Vec<Vec<u8>> = (0..segments).map(|i| proof_in(&file(i))).collect();
     let last = segments - 1;
@@ -312,12 +298,12 @@ impl Progress for WatchNodes {
 /// An aggregation that is interrupted goes on from the nodes that it has proved.
 #[test]
 fn an_interrupted_aggregation_goes_on() {
-    let folder = Folder::new("resume-nodes");
+    let folder = tempfile::tempdir().unwrap();
     let prove = |watch: &WatchNodes| {
         let options = ProveOptions::default()
             .with_progress(watch)
             .with_cancel(&watch.cancel)
-            .with_resume(&folder.0);
+            .with_resume(folder.path());
         sdk().prove(elf(&sums(300)), input(), &options)
     };
     let first = WatchNodes {
@@ -342,7 +328,7 @@ fn an_interrupted_aggregation_goes_on() {
     assert_eq!(again.proof.inner, whole.proof.inner);
 
     // A node over other proofs is none of this job, and is replaced.
-    let file = |name: &str| folder.0.join(name);
+    let file = |name: &str| folder.path().join(name);
     let leaf = file("aggregated-1-0.proof");
     let bytes = fs::read(&leaf).unwrap();
     fs::copy(file("aggregated-2-0.proof"), &leaf).unwrap();
@@ -351,7 +337,7 @@ fn an_interrupted_aggregation_goes_on() {
     let proved = fourth.proved.into_inner().unwrap();
     assert_eq!(proved, BTreeSet::from([("leaf".to_owned(), 0)]));
     assert_eq!(fs::read(&leaf).unwrap(), bytes);
-    assert!(rejected(&folder, "aggregated-1-0.proof").is_empty());
+    assert!(rejected(folder.path(), "aggregated-1-0.proof").is_empty());
 
     // A file that holds no proof of its node, and that of a segment, is set aside: cut, damaged, a proof that does not verify, a valid
     // proof of something else.
@@ -376,7 +362,7 @@ fn an_interrupted_aggregation_goes_on() {
     assert_eq!(aside.len(), expected.len(), "{aside:?}");
     for ((name, reason), (file, why)) in aside.iter().zip(expected) {
         assert!(name == file && reason.contains(why), "{aside:?}");
-        assert_eq!(rejected(&folder, file).len(), 1);
+        assert_eq!(rejected(folder.path(), file).len(), 1);
     }
     assert_eq!(fs::read(&leaf).unwrap(), bytes);
     let sixth = WatchNodes::default();
@@ -390,14 +376,14 @@ const FOLDER: &str = "OPENVM_METAL_TEST_RESUME";
 /// A process that is killed in the middle of a proof leaves whole files.
 #[test]
 fn a_killed_process_loses_nothing() {
-    let folder = Folder::new("resume-killed");
+    let folder = tempfile::tempdir().unwrap();
     let mut process = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "resume::until_killed", "--ignored"])
-        .env(FOLDER, &folder.0)
+        .env(FOLDER, folder.path())
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let first = folder.0.join("segment-0.proof");
+    let first = folder.path().join("segment-0.proof");
     while !first.exists() {
         assert!(
             process.try_wait().unwrap().is_none(),
@@ -409,7 +395,7 @@ fn a_killed_process_loses_nothing() {
     process.wait().unwrap();
 
     let watch = Watch::default();
-    let segments = run(&folder, &watch, 3, input()).unwrap();
+    let segments = run(folder.path(), &watch, 3, input()).unwrap();
     let (proved, found) = (
         watch.proved.into_inner().unwrap(),
         watch.found.into_inner().unwrap(),
@@ -421,12 +407,6 @@ fn a_killed_process_loses_nothing() {
 #[test]
 #[ignore = "a_killed_process_loses_nothing starts and kills it"]
 fn until_killed() {
-    let folder = Folder(
-        std::env::var_os(FOLDER)
-            .expect("the folder is given")
-            .into(),
-    );
-    run(&folder, &Watch::default(), 3, input()).unwrap();
-    // The folder is the other process's.
-    std::mem::forget(folder);
+    let folder = std::env::var_os(FOLDER).expect("the folder is given");
+    run(Path::new(&folder), &Watch::default(), 3, input()).unwrap();
 }

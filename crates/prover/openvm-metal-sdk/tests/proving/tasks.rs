@@ -1,7 +1,7 @@
 //! One proof by single tasks, as many processes make it: any order, any worker, and nothing accepted but the task's proof.
 
 use std::{
-    env, fs,
+    fs,
     sync::{
         atomic::{AtomicBool, Ordering},
         Arc,
@@ -168,9 +168,9 @@ fn plans_of_other_jobs_are_refused() {
 #[test]
 fn a_job_folder_is_a_resume_folder() {
     let plan = plan();
-    let path = env::temp_dir().join(format!("openvm-metal-sdk-tasks-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&path);
-    let folder = JobFolder::open(&path, &plan).unwrap();
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path();
+    let folder = JobFolder::open(path, &plan).unwrap();
     let proof = worker(&plan).prove(1, &ProveOptions::default()).unwrap();
     folder
         .store(&plan, Task::Segment(1), &bytes(&proof))
@@ -194,7 +194,7 @@ fn a_job_folder_is_a_resume_folder() {
         .unwrap_err();
     assert!(matches!(error, SdkError::Plan(_)), "{error}");
 
-    let options = ProveOptions::default().with_in_flight(1).with_resume(&path);
+    let options = ProveOptions::default().with_in_flight(1).with_resume(path);
     let (proofs, report) = sdk().prove_app(elf(&sums(N)), input(), &options).unwrap();
     assert_eq!(report.resumed, 1);
     assert_eq!(bytes(&proofs.per_segment[1]), bytes(&proof));
@@ -202,20 +202,19 @@ fn a_job_folder_is_a_resume_folder() {
         let stored = folder.load(&plan, Task::Segment(index)).unwrap().unwrap();
         assert_eq!(stored, bytes(proof));
     }
-    fs::remove_dir_all(&path).unwrap();
 }
 
 /// A node of one process is found by many, and the other way round; one over other proofs, or with other keys, is not.
 #[test]
 fn nodes_in_a_job_folder_are_found_by_their_key_and_the_proofs_below() {
     let guest = || elf(&sums(N));
-    let path = env::temp_dir().join(format!("openvm-metal-sdk-nodes-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&path);
-    let options = ProveOptions::default().with_resume(&path);
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path();
+    let options = ProveOptions::default().with_resume(path);
     let proved = sdk().prove(guest(), input(), &options).unwrap();
 
     let plan = plan();
-    let folder = JobFolder::open(&path, &plan).unwrap();
+    let folder = JobFolder::open(path, &plan).unwrap();
     let verifier = sdk().task_verifier(guest()).unwrap();
     let mut below: Vec<Vec<u8>> = (0..plan.segments().len())
         .map(|index| folder.load(&plan, Task::Segment(index)).unwrap().unwrap())
@@ -285,7 +284,6 @@ fn nodes_in_a_job_folder_are_found_by_their_key_and_the_proofs_below() {
     let other = other.task_verifier(guest()).unwrap();
     let found = folder.load_node(&other, (1, 0), &others).unwrap();
     assert!(found.is_none(), "with other keys");
-    fs::remove_dir_all(&path).unwrap();
 }
 
 /// A worker has several machines: any number of callers, each segment as one process makes it.

@@ -1,6 +1,6 @@
 //! Devices that make wrong proofs.
 
-use std::{ops::Range, path::PathBuf, sync::Mutex};
+use std::{ops::Range, sync::Mutex};
 
 use openvm_metal_sdk::{Event, Progress, ProveOptions, Sdk, SdkError, Stage};
 use openvm_stark_backend::{codec::Encode, proof::Proof};
@@ -50,21 +50,6 @@ impl Progress for Watch {
     }
 }
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("openvm-metal-sdk-{}-{name}", std::process::id());
-        Self(std::env::temp_dir().join(name))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Wrong proofs of a device are neither kept nor used: they are made again, on one thread and on several.
 #[test]
 fn a_wrong_proof_is_made_again() {
@@ -83,11 +68,11 @@ fn a_wrong_proof_is_made_again() {
         ("internal_for_leaf 0", segments + segments.div_ceil(2), 1),
     ] {
         let name = format!("wrong-{wrong_one}");
-        let (watch, folder) = (Watch::default(), Folder::new(&name));
+        let (watch, folder) = (Watch::default(), tempfile::tempdir().unwrap());
         let options = ProveOptions::default()
             .with_in_flight(in_flight)
             .with_progress(&watch)
-            .with_resume(&folder.0);
+            .with_resume(folder.path());
         make_wrong(device, wrong_one..wrong_one + 1);
         let proved = sdk
             .generic_prove(sdk.executable(guest()).unwrap(), input(), &options)
@@ -154,10 +139,10 @@ fn a_job_ends_when_no_device_makes_right_proofs() {
         ("lies", 3, 0..usize::MAX),
         ("lies in aggregation", 3, 2..usize::MAX),
     ] {
-        let folder = Folder::new(name);
+        let folder = tempfile::tempdir().unwrap();
         let options = ProveOptions::default()
             .with_in_flight(in_flight)
-            .with_resume(&folder.0);
+            .with_resume(folder.path());
         make_wrong(only, wrong_ones);
         let error = sdk.generic_prove(sdk.executable(elf(&sums(300))).unwrap(), input(), &options);
         let error = error.err().expect("all its proofs are wrong");
@@ -174,7 +159,7 @@ fn a_job_ends_when_no_device_makes_right_proofs() {
             text.contains(&format!("hardware or driver of {only} fails")),
             "{text}"
         );
-        let kept = std::fs::read_dir(&folder.0).unwrap().count();
+        let kept = std::fs::read_dir(&folder).unwrap().count();
         assert_eq!(kept, 1 + if name == "lies in aggregation" { 2 } else { 0 });
     }
 }

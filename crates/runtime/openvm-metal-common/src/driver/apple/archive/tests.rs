@@ -1,33 +1,23 @@
 //! Faults that a cache meets: other systems, damage, folders that cannot be used, several writers.
 
 use std::io;
-use std::sync::atomic::AtomicU32;
 use std::time::Duration;
+
+use tempfile::TempDir;
 
 use super::*;
 use crate::trusted_folder::{NoCache, UntrustedPath};
 
 /// A folder that goes with the test.
-struct Scratch(PathBuf);
+struct Scratch(TempDir);
 
 impl Scratch {
     fn new() -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("openvm-metal-archive-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).expect("a folder for the test");
-        Self(path)
+        Self(tempfile::tempdir().expect("a folder for the test"))
     }
 
     fn open(&self, build: &str) -> Archives {
-        Archives::open(&self.0, &system(build)).expect("usable")
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        Archives::open(self.0.path(), &system(build)).expect("usable")
     }
 }
 
@@ -87,7 +77,7 @@ fn archives_of_another_system_go() {
         device: "Apple M2".into(),
         build: "24A335".into(),
     };
-    let other = Archives::open(&scratch.0, &other_device).expect("usable");
+    let other = Archives::open(scratch.0.path(), &other_device).expect("usable");
     save(&other, "a");
 
     let new = scratch.open("24B83");
@@ -101,7 +91,7 @@ fn archives_of_another_system_go() {
     assert!(scratch.open("24B83").find(key("a")).is_some());
     assert!(scratch.open("24B83").report().notes.is_empty());
     // Those of another device stay.
-    let other = Archives::open(&scratch.0, &other_device).expect("usable");
+    let other = Archives::open(scratch.0.path(), &other_device).expect("usable");
     assert!(other.find(key("a")).is_some());
 }
 
@@ -145,7 +135,7 @@ fn what_metal_refuses_is_replaced() {
 #[test]
 fn a_folder_that_cannot_be_written() {
     let scratch = Scratch::new();
-    let file = scratch.0.join("file");
+    let file = scratch.0.path().join("file");
     fs::write(&file, b"").expect("a file");
     let refused = Archives::open(&file.join("cache"), &system("24B83"));
     let problem = refused.err().expect("a file is no folder");
@@ -166,7 +156,7 @@ fn a_folder_that_cannot_be_written() {
 #[test]
 fn archives_of_other_users() {
     let scratch = Scratch::new();
-    let root = scratch.0.join("files");
+    let root = scratch.0.path().join("files");
     save(
         &Archives::open(&root, &system("24B83")).expect("usable"),
         "a",
@@ -174,12 +164,12 @@ fn archives_of_other_users() {
     let loads = |folder: &Path| {
         // The folder that is taken over is that of all archives.
         let scratch = Scratch::new();
-        let link = scratch.0.join("metal-archives");
+        let link = scratch.0.path().join("metal-archives");
         std::os::unix::fs::symlink(folder, link).expect("a link");
-        let archives = Archives::open(&scratch.0, &system("24B83"));
+        let archives = Archives::open(scratch.0.path(), &system("24B83"));
         archives.is_ok_and(|archives| archives.find(key("a")).is_some())
     };
-    crate::takeover::refuses_all(&scratch.0, &root.join("metal-archives"), loads);
+    crate::takeover::refuses_all(scratch.0.path(), &root.join("metal-archives"), loads);
 }
 
 #[test]
@@ -245,7 +235,7 @@ fn old_archives_make_room() {
     let file = fs::File::open(&path).expect("ours");
     file.set_modified(long_ago).expect("ours");
     let one = fs::metadata(&path).expect("ours").len();
-    let cut = Archives::with_limit(&scratch.0, &system("24B83"), 2 * one).expect("usable");
+    let cut = Archives::with_limit(scratch.0.path(), &system("24B83"), 2 * one).expect("usable");
     assert!(cut.find(key("a")).is_some() && cut.find(key("c")).is_some());
     assert_eq!(cut.find(key("b")), None);
     assert!(!path.exists());

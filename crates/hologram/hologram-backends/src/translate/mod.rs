@@ -24,7 +24,7 @@ pub(crate) use plan::{immediate, initial_bits};
 pub use plan::{Options, Plan, Slot, Source};
 pub use reroll::{reroll, Lanes, Rerolled, SCRATCH};
 
-use hologram_kernels::device::POWER;
+use hologram_kernels::device::{ANGLES, POWER};
 use openvm_metal_builder::{lexer::Tokens, scan, slices};
 
 use crate::error::{BackendError, Result};
@@ -51,14 +51,19 @@ prelude! {
 /// The same as Apple's compiler gets it: without conditions and macros.
 const APPLE_PRELUDE: &str = include_str!(concat!(env!("OUT_DIR"), "/prelude.metal"));
 
-/// Powers of `f64` where no mathematics library is linked: what stands before and after their text.
-const POWER_BEFORE: &str = "
-#ifdef HG_POWER
+/// Powers and functions of angles of `f64` where no mathematics library is linked: what stands before and after their text.
+const SHARED_BEFORE: &str = "
+#ifdef HG_SHARED
 typedef double wide;
 #define POWER_CALL HG_FAR
+#define ANGLE_CALL HG_FAR
 ";
-const POWER_AFTER: &str = "
+const SHARED_AFTER: &str = "
 METAL_FUNC double hg_pow_f64(double x, double y) { return power(x, y); }
+METAL_FUNC double hg_sin_f64(double x) { return real_sin(x); }
+METAL_FUNC double hg_cos_f64(double x) { return real_cos(x); }
+METAL_FUNC double hg_tan_f64(double x) { return real_tan(x); }
+HG_MATH(sin) HG_MATH(cos) HG_MATH(tan)
 #endif
 ";
 
@@ -124,7 +129,7 @@ pub fn unit<'a>(kernels: impl IntoIterator<Item = (&'a str, &'a Plan)>) -> Strin
 
 /// The unit of kernels' text.
 pub(crate) fn unit_of(kernels: &str) -> String {
-    [PRELUDE, POWER_BEFORE, POWER, POWER_AFTER, kernels].concat()
+    [PRELUDE, SHARED_BEFORE, POWER, ANGLES, SHARED_AFTER, kernels].concat()
 }
 
 /// The same for a processor that computes as an Apple GPU.

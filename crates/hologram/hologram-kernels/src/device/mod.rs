@@ -20,6 +20,10 @@ pub use sort::{order, sort};
 /// `POWER_CALL`, what stands before functions.
 pub const POWER: &str = include_str!("../../metal/power.h");
 
+/// Metal text of `real_sin(x)`, `real_cos(x)` and `real_tan(x)` of 64-bit floats, for kernels made at run time: needs `wide`, and
+/// `ANGLE_CALL`, what stands before the function that they share.
+pub const ANGLES: &str = include_str!("../../metal/angles.h");
+
 use crate::{Operation, Ty};
 
 /// An operand's bytes in device memory.

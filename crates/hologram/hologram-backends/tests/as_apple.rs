@@ -1,61 +1,23 @@
 //! The text that only Apple GPUs run, on this processor: quotients whose division is one off, and memory without types.
 
-use std::path::Path;
+mod compiled;
 
+use compiled::{compiled, Outcome};
 use hologram_backends::translate;
-use openvm_metal_builder::Toolchain;
 use openvm_metal_common::kernel::ArgKind;
-use openvm_metal_common::{
-    Device, Grid, MetalBuffer, MetalContext, RuntimeArg, RuntimeKernel, RuntimeSource,
-    RuntimeSymbols,
-};
-
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+use openvm_metal_common::{Grid, MetalBuffer};
 
 /// Threads of each kernel.
 const THREADS: usize = 4096;
 
 /// Runs `body`, with its number in `i` and 16 words of its own at `out`, in [`THREADS`] threads; gives all words.
-fn run(name: &str, text: &str, body: &str) -> Outcome<Vec<u32>> {
-    let folder = tempfile::tempdir()?;
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hologram-kernels/metal");
-    let kernel = format!(
-        "kernel void one(device uchar* all [[buffer(0)]], uint i [[thread_position_in_grid]]) {{\n\
+fn run(text: &str, body: &str) -> Outcome<Vec<u32>> {
+    let text = format!(
+        "{text}\nkernel void one(device uchar* all [[buffer(0)]], uint i [[thread_position_in_grid]]) {{\n\
          device uchar* out = all + 64ul * i;\n{body}\n}}\n"
     );
-    let tools = Toolchain::new(folder.path())?;
-    let mut options = vec!["-O3", "-ffp-contract=off"];
-    // Vectors are of no type to Apple's compiler and to clang, but to GCC.
-    if !tools.compiler().is_clang() {
-        options.push("-fno-strict-aliasing");
-    }
-    let library = tools
-        .with_options(&options)
-        .compile_cpu_shared(&root, &format!("{text}\n{kernel}"))?;
-    let kernel = RuntimeKernel {
-        name: "one".into(),
-        args: vec![RuntimeArg {
-            name: "all".into(),
-            index: 0,
-            kind: ArgKind::BufferWrite { elem: 1 },
-        }],
-        barriers: false,
-        max_threads: 1024,
-        ptx_entry: String::new(),
-        cpu: Some(RuntimeSymbols {
-            run: library.kernels[0].scalar.clone(),
-            fiber: None,
-        }),
-    };
-    let source = RuntimeSource {
-        name: name.into(),
-        cpu: Some(library.path),
-        kernels: vec![kernel],
-        ..RuntimeSource::default()
-    };
-    let context = MetalContext::new(Device::Cpu, &[])?;
-    let unit = context.load_unit(&source)?;
-    let stream = context.stream();
+    let args = [("all", ArgKind::BufferWrite { elem: 1 })];
+    let (unit, stream) = compiled(&text, &["-O3", "-ffp-contract=off"], &args)?;
     let all = MetalBuffer::<u8>::zeroed(&stream, 64 * THREADS)?;
     let call = unit.encode(&stream, 0, Grid::threads(THREADS))?;
     let call = call.buffer_range(0, all.as_slice());
@@ -94,7 +56,7 @@ fn quotients_are_right_where_divisions_are_one_off() -> Outcome<()> {
     let programs = (as_apple(), "hg_whole_quotient", signed);
     let operations = ("#include \"quotient.h\"\n".to_owned(), "whole_quotient", "");
     for (text, function, signed) in [programs, operations] {
-        let words = run(function, &text, &body(function, signed))?;
+        let words = run(&text, &body(function, signed))?;
         let sum = |at: usize| -> u64 {
             let of = words.iter().skip(at).step_by(16);
             of.map(|&word| u64::from(word)).sum()
@@ -118,7 +80,7 @@ fn memory_has_no_types() -> Outcome<()> {
                 hg_st4(out, 24ul, (uint)(before + hg_at<float>(out, 16ul + o)));\n\
                 hg_st2(out, 32ul + o, 7u); hg_st4(out, 32ul + p, 0x00010009u); hg_put<ushort>(out, 34ul + o, (ushort)5u);\n\
                 hg_st4(out, 36ul, (uint)hg_ld2(out, 32ul + p) + hg_ld4(out, 32ul + o));";
-    let words = run("memory", &as_apple(), body)?;
+    let words = run(&as_apple(), body)?;
     for thread in words.chunks(16) {
         assert_eq!([thread[0], thread[1]], [512, 0]);
         assert_eq!(thread[6], 4);

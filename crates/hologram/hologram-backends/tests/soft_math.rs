@@ -1,17 +1,12 @@
 //! The functions of 64-bit floats for devices without a mathematics library, compiled for this processor and compared
 //! with its own.
 
-use std::path::Path;
+mod compiled;
 
+use compiled::{compiled, Outcome};
 use hologram_backends::translate;
-use openvm_metal_builder::Toolchain;
 use openvm_metal_common::kernel::ArgKind;
-use openvm_metal_common::{
-    Device, Grid, MetalBuffer, MetalContext, RuntimeArg, RuntimeKernel, RuntimeSource,
-    RuntimeSymbols,
-};
-
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+use openvm_metal_common::{Grid, MetalBuffer};
 
 /// Distance in units of the last place; 0 for two NaNs.
 fn ulps(x: f64, y: f64) -> u64 {
@@ -79,45 +74,18 @@ const EDGES: [f64; 26] = [
 /// `out[i]` = a function of `x[i]` and `y[i]`: `expression` of Metal text with `$v` and `$w` for them, compiled with
 /// `options`.
 fn run(text: &str, expression: &str, options: &[&str], x: &[f64], y: &[f64]) -> Outcome<Vec<f64>> {
-    let header = "kernel void soft(device const ulong* x [[buffer(0)]], device const ulong* y [[buffer(1)]], \
+    let header = "kernel void one(device const ulong* x [[buffer(0)]], device const ulong* y [[buffer(1)]], \
                   device ulong* out [[buffer(2)]], uint gid [[thread_position_in_grid]])";
     let body = format!("out[gid] = as_type<ulong>({expression});")
         .replace("$v", "as_type<decltype(1.0)>(x[gid])")
         .replace("$w", "as_type<decltype(1.0)>(y[gid])");
-    let folder = folder_for(expression)?;
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hologram-kernels/metal");
-    let library = Toolchain::new(folder)?
-        .with_options(options)
-        .compile_cpu_shared(&root, &format!("{text}\n{header} {{ {body} }}\n"))?;
-    let arg = |name: &str, index, kind| RuntimeArg {
-        name: name.into(),
-        index,
-        kind,
-    };
-    let kernel = RuntimeKernel {
-        name: "soft".into(),
-        args: vec![
-            arg("x", 0, ArgKind::BufferRead { elem: 8 }),
-            arg("y", 1, ArgKind::BufferRead { elem: 8 }),
-            arg("out", 2, ArgKind::BufferWrite { elem: 8 }),
-        ],
-        barriers: false,
-        max_threads: 1024,
-        ptx_entry: String::new(),
-        cpu: Some(RuntimeSymbols {
-            run: library.kernels[0].scalar.clone(),
-            fiber: None,
-        }),
-    };
-    let source = RuntimeSource {
-        name: "soft".into(),
-        cpu: Some(library.path),
-        kernels: vec![kernel],
-        ..RuntimeSource::default()
-    };
-    let context = MetalContext::new(Device::Cpu, &[])?;
-    let unit = context.load_unit(&source)?;
-    let stream = context.stream();
+    let args = [
+        ("x", ArgKind::BufferRead { elem: 8 }),
+        ("y", ArgKind::BufferRead { elem: 8 }),
+        ("out", ArgKind::BufferWrite { elem: 8 }),
+    ];
+    let text = format!("{text}\n{header} {{ {body} }}\n");
+    let (unit, stream) = compiled(&text, options, &args)?;
     let bytes =
         |values: &[f64]| -> Vec<u8> { values.iter().flat_map(|x| x.to_le_bytes()).collect() };
     let buffers = [
@@ -134,14 +102,6 @@ fn run(text: &str, expression: &str, options: &[&str], x: &[f64], y: &[f64]) -> 
     let out = buffers[2].to_host(&stream)?;
     let words = out.as_chunks::<8>().0;
     Ok(words.iter().map(|&word| f64::from_le_bytes(word)).collect())
-}
-
-/// A folder of this process for a compilation.
-fn folder_for(name: &str) -> Outcome<std::path::PathBuf> {
-    let word: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
-    let folder = std::env::temp_dir().join(format!("hologram-soft-{}-{word}", std::process::id()));
-    std::fs::create_dir_all(&folder)?;
-    Ok(folder)
 }
 
 /// The system's function.

@@ -5,9 +5,7 @@ use hologram_backends::metal::{Effort, Fallback, MetalBackend};
 use hologram_backends::native::NativeBackend;
 use hologram_backends::validate::validate_launch;
 use hologram_backends::{Backend, Instruction};
-use hologram_conformance::random::{
-    compile_ahead, generate, shrink, Comparison, Features, Mismatch,
-};
+use hologram_conformance::random::{compile_ahead, generate, Comparison, Features, Mismatch};
 use hologram_conformance::Promise;
 use openvm_metal_common::{Device, DeviceKind, DeviceProfile, MetalContext};
 
@@ -89,15 +87,7 @@ fn compare(
         }
         Err(error) => match error.downcast::<Mismatch>() {
             Ok(mismatch) => {
-                let mut last = mismatch.clone();
-                shrink(&mismatch.case, |case| match comparison.check(case) {
-                    Err(found) => {
-                        last = found;
-                        true
-                    }
-                    Ok(_) => false,
-                });
-                println!("{last}");
+                println!("{}", comparison.smallest(&mismatch));
                 Err(format!("seed {}: {}", mismatch.case.seed, mismatch.what).into())
             }
             Err(other) => Err(other),

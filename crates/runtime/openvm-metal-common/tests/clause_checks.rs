@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use openvm_metal_common::clause::{Amount, ClauseFn, Clauses};
 use openvm_metal_common::kernel::{
-    ArgKind, ArgSpec, CpuFn, CpuLaunch, KernelKind, KernelLibrary, KernelSpec, KernelUnit, Prepare,
+    ArgKind, ArgSpec, CpuFn, CpuLaunch, KernelLibrary, KernelSpec, KernelUnit, Prepare,
 };
 use openvm_metal_common::{check_clauses, ClauseReport, Device, MetalContext};
-use support::{arg, entry, AddParams};
+use support::{arg, entry, AddParams, KERNEL};
 
 /// Launches of each kernel: many of them have elements.
 const ROUNDS: usize = 20;
@@ -28,16 +28,11 @@ fn kernel(name: &'static str, cpu: CpuFn, clauses: ClauseFn) -> KernelSpec {
         unit: "clauses",
         library: "clauses",
         args: &ARGS,
-        kind: KernelKind::Flat,
         max_threads: 256,
-        static_threadgroup_bytes: 0,
-        any_threadgroup_size: true,
         cpu: vec![entry(cpu)].leak(),
-        fiber: None,
-        ptx_params: &[],
-        slices: false,
         clauses: Some(clauses),
         safe: true,
+        ..KERNEL
     }
 }
 

@@ -10,7 +10,7 @@ use openvm_metal_common::kernel::{ArgKind, CpuLaunch, KernelSpec};
 use openvm_metal_common::{
     Device, Grid, MemCopyD2D, MemCopyD2H, MemCopyH2D, MetalBuffer, MetalContext, MetalError, Signal,
 };
-use support::{add_native, arg, context, entry, AddParams, KERNELS};
+use support::{add_native, arg, context, entry, AddParams, KERNEL, KERNELS};
 
 const N: usize = 64;
 
@@ -236,23 +236,6 @@ static UNCHECKED: KernelSpec = KernelSpec {
     clauses: None,
     safe: false,
     ..KERNEL
-};
-const KERNEL: KernelSpec = KernelSpec {
-    name: "unchecked",
-    ptx_entry: "msl_unchecked",
-    unit: "test",
-    library: "test",
-    args: &[],
-    kind: openvm_metal_common::kernel::KernelKind::Flat,
-    max_threads: 512,
-    static_threadgroup_bytes: 0,
-    any_threadgroup_size: true,
-    cpu: &[],
-    fiber: None,
-    ptx_params: &[],
-    slices: false,
-    clauses: None,
-    safe: false,
 };
 
 #[test]

@@ -2,34 +2,24 @@
 
 mod support;
 
-use openvm_metal_common::kernel::{ArgKind, KernelKind, KernelSpec};
+use openvm_metal_common::kernel::{ArgKind, KernelSpec};
 use openvm_metal_common::{
     Device, Grid, MemCopyD2D, MemCopyH2D, MetalBuffer, MetalContext, MetalError, Order,
     ORDER_VARIABLE,
 };
-use support::{add, add_native, arg, entry, reverse, AddParams, LIBRARY};
+use support::{add, add_native, arg, entry, reverse, AddParams, KERNEL, LIBRARY};
 
 /// [`add`] with a signature that hides what it writes.
 static HIDDEN: KernelSpec = KernelSpec {
     name: "hidden",
     ptx_entry: "msl_hidden",
-    unit: "test",
-    library: "test",
     args: &[
         arg("in", 0, ArgKind::BufferRead { elem: 4 }),
         arg("out", 1, ArgKind::BufferRead { elem: 4 }),
         arg("p", 2, ArgKind::Value { size: 8 }),
     ],
-    kind: KernelKind::Flat,
-    max_threads: 512,
-    static_threadgroup_bytes: 0,
-    any_threadgroup_size: true,
     cpu: &[entry(add_native)],
-    fiber: None,
-    ptx_params: &[],
-    slices: false,
-    clauses: None,
-    safe: false,
+    ..KERNEL
 };
 
 /// Kernels, copies, fills and uploads over buffers and parts of them, with memory that is dropped and used again.

@@ -3,7 +3,22 @@
 use hologram_backends::validate::validate_launch;
 use hologram_backends::{Label, Program};
 
-use super::Case;
+use super::{Case, Comparison, Mismatch};
+
+impl Comparison<'_> {
+    /// The difference of the smallest case found that has one, by leaving out instructions.
+    pub fn smallest(&mut self, mismatch: &Mismatch) -> Mismatch {
+        let mut last = mismatch.clone();
+        shrink(&mismatch.case, |case| match self.check(case) {
+            Err(found) => {
+                last = *found;
+                true
+            }
+            Ok(_) => false,
+        });
+        last
+    }
+}
 
 /// The smallest case found for which `fails` holds, by leaving out instructions.
 ///

@@ -9,6 +9,7 @@ use std::{
 use crate::{
     compiler::Compiler,
     error::{BuildError, Finding},
+    lint::address_space::position,
 };
 
 /// Clang's view of a source.
@@ -132,11 +133,4 @@ fn remedy(message: &str) -> &'static str {
     } else {
         "write what Apple's compiler accepts: C++14 with Metal's restrictions"
     }
-}
-
-fn position(place: &str) -> (String, u32) {
-    let mut parts = place.rsplitn(3, ':');
-    let _column = parts.next();
-    let line = parts.next().and_then(|l| l.parse().ok()).unwrap_or(0);
-    (parts.next().unwrap_or(place).to_string(), line)
 }

@@ -189,7 +189,8 @@ fn mixes_vectors(message: &str) -> bool {
     })
 }
 
-fn position(place: &str) -> (String, u32) {
+/// File and line of a place in a compiler's message, `file:line:column`.
+pub(crate) fn position(place: &str) -> (String, u32) {
     let mut parts = place.rsplitn(3, ':');
     let _column = parts.next();
     let line = parts.next().and_then(|l| l.parse().ok()).unwrap_or(0);

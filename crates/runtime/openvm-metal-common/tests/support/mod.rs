@@ -76,23 +76,35 @@ pub const fn entry(function: CpuFn) -> CpuEntry {
     }
 }
 
+/// A flat kernel without arguments and code.
+pub const KERNEL: KernelSpec = KernelSpec {
+    name: "unchecked",
+    ptx_entry: "msl_unchecked",
+    unit: "test",
+    library: "test",
+    args: &[],
+    kind: KernelKind::Flat,
+    max_threads: 512,
+    static_threadgroup_bytes: 0,
+    any_threadgroup_size: true,
+    cpu: &[],
+    fiber: None,
+    ptx_params: &[],
+    slices: false,
+    clauses: None,
+    safe: false,
+};
+
 pub static KERNELS: [KernelSpec; 2] = [
     KernelSpec {
         name: "add",
         ptx_entry: "msl_add",
-        unit: "test",
-        library: "test",
         args: &[
             arg("in", 0, ArgKind::BufferRead { elem: 4 }),
             arg("out", 1, ArgKind::BufferWrite { elem: 4 }),
             arg("p", 2, ArgKind::Value { size: 8 }),
         ],
-        kind: KernelKind::Flat,
-        max_threads: 512,
-        static_threadgroup_bytes: 0,
-        any_threadgroup_size: true,
         cpu: &[entry(add_native)],
-        fiber: None,
         ptx_params: &[
             PtxParam::Buffer(0),
             PtxParam::Buffer(1),
@@ -102,15 +114,13 @@ pub static KERNELS: [KernelSpec; 2] = [
                 align: 4,
             },
         ],
-        slices: false,
         clauses: Some(add_clauses),
         safe: true,
+        ..KERNEL
     },
     KernelSpec {
         name: "reverse",
         ptx_entry: "msl_reverse",
-        unit: "test",
-        library: "test",
         args: &[
             arg("data", 0, ArgKind::BufferWrite { elem: 4 }),
             arg("mode", 1, ArgKind::Value { size: 4 }),
@@ -131,9 +141,9 @@ pub static KERNELS: [KernelSpec; 2] = [
             },
             PtxParam::Threadgroup(0),
         ],
-        slices: false,
         clauses: Some(reverse_clauses),
         safe: true,
+        ..KERNEL
     },
 ];
 

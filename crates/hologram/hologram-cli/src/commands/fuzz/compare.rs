@@ -10,9 +10,7 @@ use std::time::Instant;
 use hologram_backends::cpu::CpuBackend;
 use hologram_backends::metal::{Effort, Fallback, MetalBackend, LIBRARY};
 use hologram_backends::BackendError;
-use hologram_conformance::random::{
-    compile_ahead, shrink, Campaign, Comparison, Features, Mismatch,
-};
+use hologram_conformance::random::{compile_ahead, Campaign, Comparison, Features, Mismatch};
 use hologram_conformance::Promise;
 use openvm_metal_common::{Device, DeviceKind, DeviceProfile, MetalContext};
 
@@ -169,14 +167,7 @@ impl Work<'_> {
 fn explain(comparison: &mut Comparison<'_>, error: Box<dyn Error>) -> CliError {
     match error.downcast::<Mismatch>() {
         Ok(mismatch) => {
-            let mut last = mismatch.clone();
-            shrink(&mismatch.case, |case| match comparison.check(case) {
-                Err(found) => {
-                    last = found;
-                    true
-                }
-                Ok(_) => false,
-            });
+            let last = comparison.smallest(&mismatch);
             CliError::Found {
                 seed: mismatch.case.seed,
                 what: format!("{}; made smaller:\n{last}", mismatch.what),

@@ -33,7 +33,7 @@ fn run_on<T>(call: &Operation, dst: &mut [T], src: &[&[T]]) -> Result<(), HostEr
 }
 
 /// Numbers that look random, the same every time.
-fn random(seed: u64) -> impl FnMut() -> u64 {
+pub(in crate::host) fn random(seed: u64) -> impl FnMut() -> u64 {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move || {
         state ^= state << 13;

@@ -2,17 +2,7 @@
 
 use super::*;
 use crate::host::half::{bf16_value, f16_value};
-
-/// Numbers that look random, the same every time.
-fn random(seed: u64) -> impl FnMut() -> u64 {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-}
+use crate::host::tests::random;
 
 /// Shapes, strides in elements of a view of as many elements, and the axis.
 fn cases() -> Vec<(Vec<usize>, Vec<isize>, Option<usize>)> {

@@ -58,7 +58,7 @@ pub struct Case {
     pub group: &'static str,
     /// Name of the case.
     pub name: &'static str,
-    /// True if proofs do it, in about this shape; the others are for callers of the library.
+    /// True if proofs of programs, segments or roots do it, in about this shape; the others are for callers of the library.
     pub in_proofs: bool,
     /// Prepares about `2^log_size` elements.
     pub prepare: fn(&CommandStream, usize) -> Result<Prepared, MetalError>,

@@ -45,7 +45,7 @@ pub const CASES: &[Case] = &[
     },
 ];
 
-/// Columns of the matrix: two permutations a row.
+/// Columns of the matrix: two permutations of width 16 a row, or one over BN254.
 const WIDTH: usize = 16;
 /// Bytes of a digest.
 const DIGEST_BYTES: f64 = 32.0;

@@ -21,12 +21,12 @@ mod tree;
 mod verifier;
 
 pub(crate) use check::NodeCheck;
+pub(crate) use deferral::{folds_of, DeferralKeys, DeferredJob, Verifies};
 pub use deferral::{
     DeferralCircuit, DeferralSettings, Deferrals, DeferredCall, DeferredCalls, VerifyStark,
 };
-pub(crate) use deferral::{DeferralKeys, Verifies};
 pub use keys::AggregationKeys;
-pub(crate) use node::{prove_node, wrap};
+pub(crate) use node::{prove_node, wrap_alone};
 pub(crate) use resume::{node_file, NodeFile, NodeFolder};
 pub(crate) use rows::sort as sort_rows;
 pub(crate) use shape::{layer_name, Shape};

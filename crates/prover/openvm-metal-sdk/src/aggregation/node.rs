@@ -15,7 +15,7 @@ use super::{
     AggregationKeys,
 };
 use crate::{
-    devices::{Capacity, Fleet, Refused, Station, Turns, Work},
+    devices::{Fleet, Refused, Turns, Work},
     engine::SdkEngine,
     error::{SdkError, Stage},
     prelude::{F, SC},
@@ -75,11 +75,12 @@ fn on_devices<'a, E: SdkEngine, const N: usize>(
     keys.iter().map(|&keys| layer(keys)).collect()
 }
 
-/// Proves an aggregated proof once more, the `index`-th time, with keys on one device: the proof is then as small as such proofs get.
+/// Proves an aggregated proof once more, the `index`-th time, on the first device: the proof is then as small as such proofs get.
 ///
 /// # Errors
 /// Refusals of the device.
 pub(crate) fn wrap<E: SdkEngine>(
+    fleet: &Fleet<'_>,
     keys: &AggregationKeys<E>,
     index: usize,
     proof: Proof<SC>,
@@ -87,41 +88,44 @@ pub(crate) fn wrap<E: SdkEngine>(
     let over = Over::tree(proofs_type(&proof));
     let stage = stage_of(RECURSIVE + 1, index);
     let layer = &keys.internal_recursive;
-    prove_alone(&keys.station, layer, Below::Own, &[proof], &over, stage)
+    prove_alone(fleet, layer, Below::Own, &[proof], &over, stage)
 }
 
-/// Proves one node over the proofs `below` on one device.
+/// [`wrap`] outside of jobs, on the device of the keys.
+///
+/// # Errors
+/// Refusals of the device.
+pub(crate) fn wrap_alone<E: SdkEngine>(
+    keys: &AggregationKeys<E>,
+    index: usize,
+    proof: Proof<SC>,
+) -> Result<Proof<SC>, SdkError> {
+    let turns = Turns::new(1);
+    let device = (keys.station.name().to_owned(), keys.capacity());
+    let fleet = Fleet::new([device].into_iter(), &turns);
+    wrap(&fleet, keys, index, proof)
+}
+
+/// Proves one node over the proofs `below` on the first device.
 ///
 /// # Errors
 /// Refusals of the device, and proofs that the node does not verify.
 pub(super) fn prove_alone<E: SdkEngine, const N: usize>(
-    station: &Station<E>,
+    fleet: &Fleet<'_>,
     layer: &Layer<E, N>,
     kind: Below,
     below: &[Proof<SC>],
     over: &Over,
     stage: Stage,
 ) -> Result<Proof<SC>, SdkError> {
-    let turns = Turns::new(1);
-    let fleet = alone(station, &layer.engine, &turns);
     let job = Job {
-        fleet: &fleet,
+        fleet,
         below,
         over,
         stage,
         refused: None,
     };
     Ok(job.prove(&[layer], kind)?.proof)
-}
-
-/// One device as the devices of a job.
-pub(super) fn alone<'a, E: SdkEngine>(
-    station: &Station<E>,
-    engine: &E,
-    turns: &'a Turns,
-) -> Fleet<'a> {
-    let device = (station.name().to_owned(), Capacity::of(station, engine, 0));
-    Fleet::new([device].into_iter(), turns)
 }
 
 /// Type of the proof of a node, as its public values name it: of an execution, of deferred computations, or of both.
@@ -153,7 +157,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Proves a node of a layer, which is given on each device. The host makes the traces, then chooses a device. It receives them while it may still
+    /// Proves a node of a layer, which is given on each device, or on the first ones that may prove it. The host makes the traces, then chooses a device. It receives them while it may still
     /// prove something else.
     fn prove<E: SdkEngine, const N: usize>(
         self,
@@ -166,7 +170,9 @@ impl Job<'_> {
             layers[0]
                 .circuit
                 .traces(self.below, below, vk_commit, self.over, &self.stage)?;
-        let reservation = self.fleet.reserve(Work::Node, self.refused)?;
+        let reservation = self
+            .fleet
+            .reserve_among(layers.len(), Work::Node, self.refused)?;
         let device = reservation.device();
         let layer = layers[device];
         let ctx = layer.upload(traces, below);

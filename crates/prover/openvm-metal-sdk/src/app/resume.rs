@@ -7,14 +7,19 @@
 //! aside as `segment-N.proof.rejected-` with 16 hexadecimal digits, and the part is proved again.
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::ErrorKind,
     path::{Path, PathBuf},
 };
 
-use openvm_circuit::arch::execution_mode::Segment;
+use openvm_circuit::arch::{
+    deferral::{DeferralState, InputMapVal},
+    execution_mode::Segment,
+};
 use openvm_sdk::StdIn;
 use openvm_stark_backend::{codec::Encode, p3_field::PrimeField32, proof::Proof};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::{kept::Kept, AppKey, CommittedExe};
@@ -293,9 +298,30 @@ pub(crate) fn job_id<E: SdkEngine>(
             hash.update(x.as_canonical_u32().to_le_bytes());
         }
     }
+    hash_deferrals(&mut hash, &input.deferrals);
     hash.update((segment_max_memory as u64).to_le_bytes());
     hash.update([u8::from(key.order == RowOrder::AsMade)]);
     hash.finalize().into()
+}
+
+/// Adds the results of deferral circuits, which a guest reads as an input. Without any nothing is added.
+fn hash_deferrals(hash: &mut Sha256, deferrals: &[DeferralState]) {
+    /// The same in order.
+    #[derive(Serialize, Deserialize)]
+    struct Sorted {
+        inputs: BTreeMap<Vec<u8>, InputMapVal>,
+        outputs: BTreeMap<Vec<u8>, Vec<u8>>,
+    }
+    for state in deferrals {
+        // The maps of the state are private; as bytes they are those of a struct with the same fields.
+        let sorted = bitcode::serialize(state).and_then(|bytes| {
+            let sorted: Sorted = bitcode::deserialize(&bytes)?;
+            bitcode::serialize(&sorted)
+        });
+        let bytes = sorted.expect("maps of bytes are encoded and decoded");
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    }
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
@@ -304,7 +330,30 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use openvm_circuit::arch::deferral::DeferralResult;
+
     use super::*;
+
+    #[test]
+    fn jobs_with_other_deferred_results_are_others() {
+        let result = |byte: u8, output: u8| DeferralResult {
+            input: vec![byte; 32],
+            output_commit: vec![byte; 32],
+            output_raw: vec![output; 4],
+        };
+        let id = |results: &[(u8, u8)]| -> Id {
+            let results = results.iter().map(|&(byte, output)| result(byte, output));
+            let mut hash = Sha256::new();
+            hash_deferrals(&mut hash, &[DeferralState::new(results.collect())]);
+            hash.finalize().into()
+        };
+        let many: Vec<_> = (0..50).map(|byte| (byte, byte)).collect();
+        let reversed: Vec<_> = many.iter().rev().copied().collect();
+        assert_eq!(id(&many), id(&reversed));
+        assert_ne!(id(&many), id(&many[1..]));
+        assert_ne!(id(&[(1, 1)]), id(&[(1, 2)]));
+        assert_ne!(id(&[]), <Id>::from(Sha256::new().finalize()));
+    }
 
     #[test]
     fn a_folder_of_other_segments_says_how_they_are_cut() {

@@ -109,11 +109,24 @@ impl<'a> Fleet<'a> {
         work: Work,
         refused: Option<&Refused>,
     ) -> Result<Reservation<'a>, SdkError> {
+        self.reserve_among(self.len(), work, refused)
+    }
+
+    /// [`reserve`](Self::reserve) for work of which the first `devices` have the key.
+    ///
+    /// # Errors
+    /// [`SdkError::FaultyDevice`] if they are excluded.
+    pub fn reserve_among(
+        &self,
+        devices: usize,
+        work: Work,
+        refused: Option<&Refused>,
+    ) -> Result<Reservation<'a>, SdkError> {
         let is_usable = |device| {
-            let mut others = (0..self.len()).filter(|&other| other != device);
+            let mut others = (0..devices).filter(|&other| other != device);
             let was_wrong = refused.is_some_and(|refused| refused.device == device);
             let goes_elsewhere = was_wrong && others.any(|i| !self.is_excluded(i));
-            !self.is_excluded(device) && !goes_elsewhere
+            device < devices && !self.is_excluded(device) && !goes_elsewhere
         };
         let reservation = self.turns.reserve(work, &self.capacities, is_usable);
         reservation.ok_or_else(|| {

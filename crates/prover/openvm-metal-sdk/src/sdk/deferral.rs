@@ -1,33 +1,33 @@
 //! Deferral circuits of an SDK.
 
-use std::{borrow::Borrow, sync::Arc};
+use std::sync::Arc;
 
 use openvm_circuit::arch::instructions::{exe::VmExe, DEFERRAL_AS};
-use openvm_sdk::{keygen::AggProvingKey, DeferralInput};
+use openvm_sdk::{keygen::AggProvingKey, DeferralInput, StdIn};
 use openvm_stark_backend::{
     p3_field::{PrimeCharacteristicRing, PrimeField32},
-    proof::Proof,
     SystemParams,
 };
 use openvm_stark_sdk::config::internal_params_with_100_bits_security;
-use openvm_verify_stark_host::{
-    deferral::DeferralMerkleProofs,
-    pvs::{DeferralPvs, DEF_PVS_AIR_ID},
-};
+use openvm_verify_stark_host::deferral::DeferralMerkleProofs;
 
 use super::{MetalSdk, Sdk};
 use crate::{
-    aggregation::{Aggregated, AggregationKeys, DeferralKeys, Verifies, VerifyStark},
+    aggregation::{
+        folds_of, Aggregated, AggregationKeys, DeferralKeys, DeferredJob, Verifies, VerifyStark,
+    },
     engine::SdkEngine,
-    error::SdkError,
-    options::ProveOptions,
-    prelude::{Digest, F, SC},
+    error::{guard, SdkError, Stage},
+    prelude::{Digest, F},
     system::{MemoryTree, SpaceDigests},
     verifying_key::require,
 };
 
 /// Digests that stand for levels of the memory that the deferred computations' own tree has.
 const BELOW: Digest = [F::ZERO; 8];
+
+/// Bytes of memory that the guest's calls of one circuit fold their inputs and outputs in.
+const FOLDS_BYTES: usize = 64;
 
 impl MetalSdk {
     /// Makes the deferral circuit that verifies this SDK's aggregated proofs, of any program, as number `index` of the circuits of another
@@ -86,11 +86,36 @@ impl<E: SdkEngine> Sdk<E> {
     pub(crate) fn check_deferral(&self) -> Result<(), SdkError> {
         match (&self.app_config.app_vm_config.deferral, &self.deferrals) {
             (Some(_), None) => Err(SdkError::Unsupported(
-                "aggregation of programs with deferral circuits without these: set `SdkBuilder::deferrals`"
+                "aggregation of programs with deferral circuits that are not given: a Rust program gives them by `SdkBuilder::deferrals`, \
+                 the command and Python cannot"
                     .into(),
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Compares the circuits that an executable was built for with those of its virtual machine: their commitments are in its initial memory. A
+    /// program that calls none of them need not have been built for any.
+    ///
+    /// # Errors
+    /// [`SdkError::Executable`].
+    pub(crate) fn check_circuits_of(&self, exe: &VmExe<F>) -> Result<(), SdkError> {
+        let Some(config) = &self.app_config.app_vm_config.deferral else {
+            return Ok(());
+        };
+        let commits = config.to_extension().def_circuit_commits;
+        for (index, commit) in commits.iter().enumerate() {
+            let start = (FOLDS_BYTES * index) as u32;
+            let mut bytes = commit.iter().zip(start..);
+            let is_same = bytes
+                .all(|(byte, at)| exe.init_memory.get(&(DEFERRAL_AS, at)).unwrap_or(&0) == byte);
+            if !is_same {
+                return Err(SdkError::Executable(format!(
+                    "it was built for another deferral circuit {index}: build it again with the configuration of this virtual machine"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Refuses single tasks of programs with deferral circuits: their proofs end otherwise.
@@ -106,20 +131,46 @@ impl<E: SdkEngine> Sdk<E> {
         }
     }
 
-    /// Compares the number of inputs with that of the circuits.
+    /// Checks the inputs of deferral circuits, and that there are results for the guest.
     ///
     /// # Errors
-    /// [`SdkError::Deferral`].
-    pub(crate) fn check_inputs(&self, deferred: &[DeferralInput]) -> Result<(), SdkError> {
-        let circuits = self.deferrals.as_ref();
-        let circuits = circuits.map_or(0, |deferrals| deferrals.circuits().len());
-        match deferred.is_empty() || deferred.len() == circuits {
-            true => Ok(()),
-            false => Err(SdkError::Deferral(format!(
+    /// [`SdkError::Deferral`], which names circuit and call.
+    pub(crate) fn check_inputs(
+        &self,
+        input: &StdIn,
+        deferred: &[DeferralInput],
+    ) -> Result<(), SdkError> {
+        let Some(deferrals) = &self.deferrals else {
+            return match deferred {
+                [] => Ok(()),
+                _ => Err(SdkError::Deferral(
+                    "inputs were given, and there are no circuits: `SdkBuilder::deferrals` takes them".into(),
+                )),
+            };
+        };
+        let circuits = deferrals.circuits().len();
+        if !deferred.is_empty() && deferred.len() != circuits {
+            return Err(SdkError::Deferral(format!(
                 "inputs of {} circuits were given, and there are {circuits}: each has its place, also if it is not called",
                 deferred.len()
-            ))),
+            )));
         }
+        if !deferred.is_empty() && input.deferrals.len() != circuits {
+            return Err(SdkError::Deferral(format!(
+                "results of {} circuits were given for the guest, and there are {circuits}: `StdIn::deferrals` has the state of each",
+                input.deferrals.len()
+            )));
+        }
+        for (index, (circuit, inputs)) in deferrals.circuits().zip(deferred).enumerate() {
+            for (call, input) in inputs.byte_vec.iter().enumerate() {
+                guard(Stage::Verify, || circuit.check(input))?.map_err(|reason| {
+                    SdkError::Deferral(format!(
+                        "circuit {index} does not verify the input of call {call}: {reason}"
+                    ))
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// The deferral circuits on the first device, if there are any.
@@ -142,14 +193,14 @@ impl<E: SdkEngine> Sdk<E> {
     /// the roots before and after the execution. `memory` is the executable and what is known of the memory at the end.
     ///
     /// # Errors
-    /// [`SdkError::Deferral`] if there are inputs and no calls or calls and no inputs; those of the circuits, and refusals of the device.
+    /// [`SdkError::Deferral`] if the inputs are not those of the guest's calls; errors of the circuits, and refusals of the device.
     pub(crate) fn join_deferred(
         &self,
+        job: &DeferredJob<'_>,
         keys: &AggregationKeys<E>,
         execution: Aggregated,
         memory: (&VmExe<F>, Option<SpaceDigests>),
         deferred: &[DeferralInput],
-        options: &ProveOptions<'_>,
     ) -> Result<(Aggregated, Option<DeferralMerkleProofs<F>>), SdkError> {
         let Some(deferral) = self.deferral_keys()? else {
             return Ok((execution, None));
@@ -179,8 +230,22 @@ impl<E: SdkEngine> Sdk<E> {
             }
             _ => {}
         }
-        let joined = deferral.join(keys, execution, deferred, options)?;
-        let depth = depth_of(&joined.proof)?;
+        // Digests of the memory that a tree of this depth folds.
+        let folds = |digests: &SpaceDigests, depth: usize| -> Option<Digest> {
+            digests.path.get(depth.checked_sub(1)?).copied()
+        };
+        let joined = deferral.join(job, keys, execution, deferred, |proved| {
+            let depth = proved.depth.as_canonical_u32() as usize;
+            let same = folds(&start, depth) == Some(proved.initial_acc_hash)
+                && folds(&end, depth) == Some(proved.final_acc_hash);
+            match same {
+                true => Ok(()),
+                false => Err(SdkError::Deferral(
+                    "the inputs are not those of the guest's calls: each call needs one, in the order of the calls of its circuit".into(),
+                )),
+            }
+        })?;
+        let depth = folds_of(&joined.proof)?.depth.as_canonical_u32() as usize;
         let path = |digests: SpaceDigests| {
             let levels = digests.beside.into_iter().enumerate();
             levels
@@ -193,15 +258,4 @@ impl<E: SdkEngine> Sdk<E> {
         };
         Ok((joined, Some(paths)))
     }
-}
-
-/// Number of levels of the memory that the deferred computations of a proof fold, 0 if there are none.
-fn depth_of(proof: &Proof<SC>) -> Result<usize, SdkError> {
-    let values = proof.public_values.get(DEF_PVS_AIR_ID);
-    let values = values.filter(|values| values.len() == size_of::<DeferralPvs<u8>>());
-    let values = values.ok_or_else(|| {
-        SdkError::Deferral("the joined proof lacks the values of deferred computations".into())
-    })?;
-    let values: &DeferralPvs<F> = values.as_slice().borrow();
-    Ok(values.depth.as_canonical_u32() as usize)
 }

@@ -9,7 +9,7 @@ use openvm_verify_stark_host::VmStarkProof;
 
 use super::{MetalSdk, Proved, Sdk};
 use crate::{
-    aggregation::{NodeFolder, Tree, TreeKeys},
+    aggregation::{DeferredJob, NodeFolder, Tree, TreeKeys},
     app::{AppProver, CommittedExe, ProofSink, ProvedSegments, ResumeFolder},
     engine::{MetalEngine, SdkEngine},
     error::{guard, SdkError, Stage},
@@ -245,7 +245,10 @@ impl<E: SdkEngine> Sdk<E> {
         let start = Instant::now();
         let mut laps = Laps::since(start);
         self.check_deferral()?;
-        self.check_inputs(deferred)?;
+        self.check_inputs(&input, deferred)?;
+        if !deferred.is_empty() {
+            self.check_circuits_of(&exe)?;
+        }
         let preparing = |work| options.progress.event(Event::Preparing { work });
         preparing("application keys");
         self.app_keys()?;
@@ -259,7 +262,11 @@ impl<E: SdkEngine> Sdk<E> {
             .threads(&fleet.proofs_at_once())
             .map(|_| AGGREGATION_THREADS * fleet.len());
         let keys = || {
-            let keys = || self.all_aggregation_keys();
+            let keys = || {
+                let keys = self.all_aggregation_keys()?;
+                self.deferral_keys()?;
+                Ok(keys)
+            };
             guard(Stage::AggregationKeygen, keys).and_then(|keys| keys)
         };
         // Segments wait for the aggregation keys where a segment takes longer than the keys, whose errors should come first, and where a
@@ -283,7 +290,7 @@ impl<E: SdkEngine> Sdk<E> {
         let one_by_one = options.resume.is_some() || fleet.len() > 1;
         let nodes = || {
             let keys = keys()?;
-            let baseline = guard(Stage::AggregationKeygen, || self.baseline_of(&prover))??;
+            let baseline = self.baseline_of(&prover)?;
             let tree_keys = TreeKeys {
                 on_devices: keys.iter().map(Arc::as_ref).collect(),
                 baseline: one_by_one.then_some(&baseline),
@@ -334,8 +341,14 @@ impl<E: SdkEngine> Sdk<E> {
         report.aggregate = tree.busy();
         let aggregated = tree.finish()?;
         let memory = (prover.exe().exe.as_ref(), deferrals);
+        let job = DeferredJob {
+            fleet: &fleet,
+            options,
+        };
+        let clock = Instant::now();
         let (aggregated, paths) =
-            self.join_deferred(&keys[0], aggregated, memory, deferred, options)?;
+            self.join_deferred(&job, &keys[0], aggregated, memory, deferred)?;
+        report.aggregate += clock.elapsed();
 
         let proof = VmStarkProof {
             inner: aggregated.proof,

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::MetalSdk;
 use crate::{
-    aggregation::wrap,
+    aggregation::wrap_alone,
     cache::Cache,
     error::SdkError,
     options::ProveOptions,
@@ -180,7 +180,7 @@ impl MetalSdk {
                 return Ok((traces, wraps));
             }
             options.check_cancelled()?;
-            proof.inner = wrap(&aggregation, wraps, proof.inner)?;
+            proof.inner = wrap_alone(&aggregation, wraps, proof.inner)?;
         }
         Err(SdkError::RootRejected(format!(
             "the aggregated proof needs more rows than the root circuit has, also after {MAX_WRAPS} more proofs of it: {}",
@@ -221,7 +221,7 @@ impl MetalSdk {
         let mut proof = proved.proof;
         let mut heights = circuit.heights(&proof)?;
         for wraps in 0..MAX_WRAPS {
-            proof.inner = wrap(&keys, wraps, proof.inner)?;
+            proof.inner = wrap_alone(&keys, wraps, proof.inner)?;
             let above = circuit.heights(&proof)?;
             if above == heights {
                 break;

@@ -80,7 +80,9 @@ pub struct HeldMemory {
 pub struct SpaceDigests {
     /// The root of the address space.
     pub root: Digest,
-    /// Digests beside the path from its second leaf to the root of the tree, from below: that of its first leaf, then one for each level.
+    /// Digests on the path from its second leaf to the root of the tree, from below, without both ends.
+    pub path: Vec<Digest>,
+    /// Digests beside the path: that of the first leaf, then one for each level.
     pub beside: Vec<Digest>,
 }
 
@@ -194,13 +196,15 @@ impl MemoryTree {
         let leaf = self.compressor.compress(&cells, &ZERO_CELLS);
         let first = self.dimensions.label_to_index((address_space, 0));
         let node = |level: usize, index: u64| *self.tree.node(level, index);
-        let above = (1..self.tree.height()).map(|level| node(level, (first >> level) ^ 1));
+        let levels = || 1..self.tree.height();
+        let above = levels().map(|level| node(level, (first >> level) ^ 1));
         let height = self.dimensions.address_height;
         Some(SpaceDigests {
             root: match height {
                 0 => leaf,
                 _ => node(height, first >> height),
             },
+            path: levels().map(|level| node(level, first >> level)).collect(),
             beside: std::iter::once(leaf).chain(above).collect(),
         })
     }

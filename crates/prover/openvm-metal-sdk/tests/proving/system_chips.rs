@@ -150,9 +150,9 @@ fn segments_of_two_programs_give_the_stock_contexts() {
         let expected = run(SdkVmCpuBuilder, &programs, 70, |_| true);
         assert!(expected.iter().all(|run| run.contexts.len() >= 3));
         let sparse = SparseSystemBuilder(SdkVmCpuBuilder);
-        for (name, give) in [("none", [false, false]), ("some", [true, false])] {
+        for (name, give) in [("none", [false; 3]), ("some", [true, true, false])] {
             println!("memory given to {name} of the segments");
-            let got = run(sparse, &programs, 70, |segment| give[segment % 2]);
+            let got = run(sparse, &programs, 70, |segment| give[segment % 3]);
             for (got, expected) in got.iter().zip(&expected) {
                 assert_equal(got, expected);
             }

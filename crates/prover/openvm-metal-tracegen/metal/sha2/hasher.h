@@ -151,7 +151,7 @@ constant constexpr uint SHA2_NO_DIGEST = 0u, SHA2_BEFORE_DIGEST = 1u, SHA2_AT_DI
 /// The part that a digest's row has of limb k of a row's sums_4 and sums_12.
 template <typename W>
 inline void sha2_digest_part(thread Fp* to_4, thread Fp* to_12, Record digest, uint beside, uint k) {
-    for (uint j = 0; j < 4u; j++) {
+    MSL_UNROLL for (uint j = 0; j < 4u; j++) {
         to_4[j] = Fp{0u};
         to_12[j] = Fp{0u};
     }

@@ -40,6 +40,14 @@ impl DeferralCircuit {
         }
     }
 
+    /// The reason why a call with this input cannot be proved, as far as it is known before.
+    pub(crate) fn check(&self, input: &[u8]) -> Result<(), String> {
+        match self {
+            Self::VerifyStark(circuit) => circuit.check(input),
+            Self::Other { .. } => Ok(()),
+        }
+    }
+
     /// The number of the circuit, which its constraints have.
     pub(super) fn index(&self) -> Result<usize, SdkError> {
         match self {

@@ -24,7 +24,6 @@ use crate::{
 
 /// Deferral circuits, and the circuits above them, on a device.
 pub(crate) struct DeferralKeys<E: SdkEngine> {
-    pub(super) station: Station<E>,
     pub(super) set: Arc<Deferrals>,
     pub(super) branches: Vec<DeviceBranch<E>>,
     pub(super) internal_recursive: Layer<E, CALLS>,
@@ -70,7 +69,6 @@ impl<E: SdkEngine> DeferralKeys<E> {
             }
         }?;
         Ok(Self {
-            station: station.clone(),
             branches,
             internal_recursive: bring(station, &set.internal_recursive)?,
             hook,

@@ -15,6 +15,7 @@ mod verify_stark;
 
 pub use circuit::DeferralCircuit;
 pub(crate) use keys::DeferralKeys;
+pub(crate) use proof::{folds_of, DeferredJob};
 pub use set::{DeferralSettings, Deferrals};
 pub(crate) use verify_stark::Verifies;
 pub use verify_stark::{DeferredCall, DeferredCalls, VerifyStark};

@@ -9,7 +9,7 @@ use openvm_continuations::circuit::{
 use openvm_recursion_circuit::utils::poseidon2_hash_slice;
 use openvm_sdk::DeferralInput;
 use openvm_stark_backend::proof::Proof;
-use openvm_verify_stark_host::pvs::DeferralPvs;
+use openvm_verify_stark_host::pvs::{DeferralPvs, DEF_PVS_AIR_ID};
 
 use super::{
     super::{
@@ -23,12 +23,59 @@ use super::{
     DeferralCircuit, DeferralKeys,
 };
 use crate::{
+    devices::Fleet,
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
     options::ProveOptions,
     parallel_verification::accepts,
     prelude::{F, SC},
+    progress::Event,
 };
+
+/// A job whose deferred computations are proved, one node after another, on its first device.
+pub(crate) struct DeferredJob<'a> {
+    pub fleet: &'a Fleet<'a>,
+    pub options: &'a ProveOptions<'a>,
+}
+
+impl DeferredJob<'_> {
+    /// Proves a node over `proofs`.
+    fn node<E: SdkEngine, const N: usize>(
+        &self,
+        layer: &Layer<E, N>,
+        below: Below,
+        proofs: &[Proof<SC>],
+        over: &Over,
+        (name, node): (&str, usize),
+    ) -> Result<Proof<SC>, SdkError> {
+        self.options.check_cancelled()?;
+        let proof = prove_alone(self.fleet, layer, below, proofs, over, stage(name, node))?;
+        self.proved(name, node);
+        Ok(proof)
+    }
+
+    /// [`wrap`] for node `index`.
+    fn wrap<E: SdkEngine>(
+        &self,
+        keys: &AggregationKeys<E>,
+        index: usize,
+        proof: Proof<SC>,
+    ) -> Result<Proof<SC>, SdkError> {
+        self.options.check_cancelled()?;
+        let proof = wrap(self.fleet, keys, index, proof)?;
+        self.proved("wrap", index);
+        Ok(proof)
+    }
+
+    fn proved(&self, name: &str, node: usize) {
+        self.options.progress.event(Event::NodeProved {
+            layer: &format!("deferral {name}"),
+            node,
+            nodes: None,
+            device: self.fleet.name(0),
+        });
+    }
+}
 
 /// A part of all deferred computations.
 enum Part {
@@ -39,48 +86,46 @@ enum Part {
 
 impl<E: SdkEngine> DeferralKeys<E> {
     /// Joins the proof of an execution, from a tree that is not wrapped, with proofs of what it deferred, and makes the result smaller once. `inputs` are
-    /// those of the calls of each circuit, in the order of the calls; without any there is nothing to join.
+    /// those of the calls of each circuit, in the order of the calls; without any there is nothing to join. `check` compares the folds of the deferred
+    /// computations with the memory.
     ///
     /// # Errors
-    /// Inputs that a circuit refuses, and refusals of the device.
+    /// Inputs that a circuit refuses, errors of `check`, and refusals of the device.
     pub fn join(
         &self,
+        job: &DeferredJob<'_>,
         keys: &AggregationKeys<E>,
         execution: Aggregated,
         inputs: &[DeferralInput],
-        options: &ProveOptions<'_>,
+        check: impl FnOnce(&DeferralPvs<F>) -> Result<(), SdkError>,
     ) -> Result<Aggregated, SdkError> {
         let Aggregated {
             mut proof,
             internal_recursive_layers: mut layers,
         } = execution;
         if inputs.iter().any(|input| !input.is_empty()) {
-            let (mut deferred, mut deferred_layers) = self.prove(inputs, options)?;
+            let (mut deferred, mut deferred_layers) = self.prove(job, inputs)?;
+            check(folds_of(&deferred)?)?;
             // A node verifies two proofs only if they have as many layers below them.
             while layers < deferred_layers {
-                options.check_cancelled()?;
-                proof = wrap(keys, layers, proof)?;
+                proof = job.wrap(keys, layers, proof)?;
                 layers += 1;
             }
             while deferred_layers < layers {
-                options.check_cancelled()?;
-                deferred = wrap(&self.nodes, deferred_layers, deferred)?;
+                deferred = job.wrap(&self.nodes, deferred_layers, deferred)?;
                 deferred_layers += 1;
             }
-            options.check_cancelled()?;
-            proof = prove_alone(
-                &keys.station,
+            proof = job.node(
                 &keys.internal_recursive,
                 Below::Own,
                 &[proof, deferred],
                 &Over::tree(ProofsType::Mix),
-                stage("join".into(), 0),
+                ("join", 0),
             )?;
             layers += 1;
         }
-        options.check_cancelled()?;
         Ok(Aggregated {
-            proof: wrap(keys, layers, proof)?,
+            proof: job.wrap(keys, layers, proof)?,
             internal_recursive_layers: layers + 1,
         })
     }
@@ -88,25 +133,25 @@ impl<E: SdkEngine> DeferralKeys<E> {
     /// One proof of all calls, and the number of its internal-recursive layers.
     fn prove(
         &self,
+        job: &DeferredJob<'_>,
         inputs: &[DeferralInput],
-        options: &ProveOptions<'_>,
     ) -> Result<(Proof<SC>, usize), SdkError> {
         let mut parts = Vec::with_capacity(inputs.len().next_power_of_two());
         for (index, input) in inputs.iter().enumerate() {
-            parts.push(self.circuit(index, &input.byte_vec, options)?);
+            parts.push(self.circuit(job, index, &input.byte_vec)?);
         }
         while !parts.len().is_power_of_two() {
             parts.push(Part::NotCalled(not_called(parts.len(), ZEROS)));
         }
         let nodes = &self.nodes;
-        parts = self.pairs_of_circuits(&nodes.leaf, Below::App, "leaf", parts, options)?;
+        parts = self.pairs_of_circuits(job, &nodes.leaf, Below::App, "leaf", parts)?;
         let (layer, name) = (&nodes.internal_for_leaf, "internal_for_leaf");
-        parts = self.pairs_of_circuits(layer, Below::Layer, name, parts, options)?;
+        parts = self.pairs_of_circuits(job, layer, Below::Layer, name, parts)?;
         let (layer, name) = (&nodes.internal_recursive, "internal_recursive");
-        parts = self.pairs_of_circuits(layer, Below::Layer, name, parts, options)?;
+        parts = self.pairs_of_circuits(job, layer, Below::Layer, name, parts)?;
         let mut layers = 1;
         while parts.len() > 1 {
-            parts = self.pairs_of_circuits(layer, Below::Own, name, parts, options)?;
+            parts = self.pairs_of_circuits(job, layer, Below::Own, name, parts)?;
             layers += 1;
         }
         match parts.pop() {
@@ -118,11 +163,11 @@ impl<E: SdkEngine> DeferralKeys<E> {
     /// A level of nodes above hooks: each verifies the proofs of two neighbours, or of one whose neighbour was not called.
     fn pairs_of_circuits<const N: usize>(
         &self,
+        job: &DeferredJob<'_>,
         layer: &Layer<E, N>,
         below: Below,
         name: &str,
         parts: Vec<Part>,
-        options: &ProveOptions<'_>,
     ) -> Result<Vec<Part>, SdkError> {
         let mut above = Vec::with_capacity(parts.len().div_ceil(2));
         let mut parts = parts.into_iter();
@@ -145,13 +190,11 @@ impl<E: SdkEngine> DeferralKeys<E> {
                     continue;
                 }
             };
-            options.check_cancelled()?;
             let over = Over::Tree {
                 proofs: ProofsType::Deferral,
                 absent,
             };
-            let stage = stage(name.into(), above.len());
-            let proof = prove_alone(&self.station, layer, below, &proofs, &over, stage)?;
+            let proof = job.node(layer, below, &proofs, &over, (name, above.len()))?;
             above.push(Part::Proved(Box::new(proof)));
         }
         Ok(above)
@@ -160,9 +203,9 @@ impl<E: SdkEngine> DeferralKeys<E> {
     /// All calls of a circuit, up to its hook.
     fn circuit(
         &self,
+        job: &DeferredJob<'_>,
         index: usize,
         inputs: &[Vec<u8>],
-        options: &ProveOptions<'_>,
     ) -> Result<Part, SdkError> {
         if inputs.is_empty() {
             let commit = self.set.branches[index].commit;
@@ -171,72 +214,63 @@ impl<E: SdkEngine> DeferralKeys<E> {
         let mut proofs = Vec::with_capacity(inputs.len());
         let mut commits = Vec::with_capacity(inputs.len());
         for (call, input) in inputs.iter().enumerate() {
-            options.check_cancelled()?;
-            let (proof, commit) = self.call(index, call, input)?;
+            let (proof, commit) = self.call(job, index, call, input)?;
             proofs.push(proof);
             commits.push(commit);
         }
         let branch = &self.branches[index];
         let name = |layer: &str| format!("circuit {index} {layer}");
         let pairs = (&branch.leaf, Below::App, 0);
-        proofs = self.pairs_of_calls(pairs, &name("leaf"), proofs, options)?;
+        proofs = self.pairs_of_calls(job, pairs, &name("leaf"), &proofs)?;
         let pairs = (&branch.internal_for_leaf, Below::Layer, 1);
-        proofs = self.pairs_of_calls(pairs, &name("internal_for_leaf"), proofs, options)?;
-        let (layer, name) = (&self.internal_recursive, name("internal_recursive"));
+        proofs = self.pairs_of_calls(job, pairs, &name("internal_for_leaf"), &proofs)?;
+        let layer = &self.internal_recursive;
         let (mut below, mut depth) = (Below::Layer, 2);
         loop {
             let pairs = (layer, below, depth);
-            proofs = self.pairs_of_calls(pairs, &name, proofs, options)?;
+            proofs = self.pairs_of_calls(job, pairs, &name("internal_recursive"), &proofs)?;
             if proofs.len() == 1 {
                 break;
             }
             (below, depth) = (Below::Own, depth + 1);
         }
-        options.check_cancelled()?;
-        let proof = prove_alone(
-            &self.station,
-            &self.hook,
-            Below::Layer,
-            &proofs,
-            &Over::Hook(commits),
-            stage(format!("circuit {index} hook"), 0),
-        )?;
+        let over = Over::Hook(commits);
+        let proof = job.node(&self.hook, Below::Layer, &proofs, &over, (&name("hook"), 0))?;
         Ok(Part::Proved(Box::new(proof)))
     }
 
     /// A level of nodes over the calls of one circuit, above nodes of `depth` levels of pairs.
     fn pairs_of_calls<const N: usize>(
         &self,
+        job: &DeferredJob<'_>,
         (layer, below, depth): (&Layer<E, N>, Below, usize),
         name: &str,
-        proofs: Vec<Proof<SC>>,
-        options: &ProveOptions<'_>,
+        proofs: &[Proof<SC>],
     ) -> Result<Vec<Proof<SC>>, SdkError> {
         let over = Over::Deferred {
             depth: (proofs.len() > 1).then_some(depth),
         };
         let pairs = proofs.chunks(2).enumerate();
         pairs
-            .map(|(node, pair)| {
-                options.check_cancelled()?;
-                let stage = stage(name.into(), node);
-                prove_alone(&self.station, layer, below, pair, &over, stage)
-            })
+            .map(|(node, pair)| job.node(layer, below, pair, &over, (name, node)))
             .collect()
     }
 
     /// The proof of one call, with the commitments to its input and its output. OpenVM's verifier has accepted it.
     fn call(
         &self,
+        job: &DeferredJob<'_>,
         index: usize,
         call: usize,
         input: &[u8],
     ) -> Result<(Proof<SC>, DeferralIoCommit<F>), SdkError> {
+        job.options.check_cancelled()?;
         let branch = &self.set.branches[index];
-        let stage = stage(format!("circuit {index}"), call);
+        let name = format!("circuit {index}");
+        let stage = stage(&name, call);
         let proof = match (&branch.circuit, &self.branches[index].verifier) {
             (DeferralCircuit::VerifyStark(circuit), Some(verifier)) => {
-                verifier.prove(&self.station, circuit, input, stage)?
+                verifier.prove(job.fleet, circuit, input, stage)?
             }
             (DeferralCircuit::Other { prover, .. }, _) => guard(stage, || prover.prove(input))?,
             (DeferralCircuit::VerifyStark(_), None) => {
@@ -254,6 +288,7 @@ impl<E: SdkEngine> DeferralKeys<E> {
         accepts(&branch.prefix.leaf.child.vk, &proof).map_err(wrong)?;
         let commits = commits_of(&proof)
             .ok_or_else(|| wrong("it lacks the public values of a deferral circuit".into()))?;
+        job.proved(&name, call);
         Ok((proof, commits))
     }
 }
@@ -271,8 +306,21 @@ fn commits_of(proof: &Proof<SC>) -> Option<DeferralIoCommit<F>> {
     Some((poseidon2_hash_slice(&words).0, values.output_commit))
 }
 
+/// The folds of the deferred computations of a proof, and the number of levels of the memory that they are the digests of: 0 if there are none.
+///
+/// # Errors
+/// [`SdkError::Deferral`] for a proof without such values.
+pub(crate) fn folds_of(proof: &Proof<SC>) -> Result<&DeferralPvs<F>, SdkError> {
+    let values = proof.public_values.get(DEF_PVS_AIR_ID);
+    let values = values.filter(|values| values.len() == size_of::<DeferralPvs<u8>>());
+    let values = values.ok_or_else(|| {
+        SdkError::Deferral("the joined proof lacks the values of deferred computations".into())
+    })?;
+    Ok(values.as_slice().borrow())
+}
+
 /// The stage of proving a node of the deferred computations.
-fn stage(layer: String, node: usize) -> Stage {
+fn stage(layer: &str, node: usize) -> Stage {
     Stage::Aggregate {
         layer: format!("deferral {layer}"),
         node,

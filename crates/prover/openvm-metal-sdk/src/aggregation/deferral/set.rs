@@ -37,6 +37,9 @@ use crate::{
 /// Most deferral circuits of a virtual machine, by OpenVM's instructions.
 const MOST_CIRCUITS: usize = 512;
 
+/// Cells of memory that the calls of one circuit fold their inputs and outputs in.
+const FOLDS_CELLS: usize = 16;
+
 /// Name of the circuits in errors.
 const WHAT: &str = "the deferral keys";
 
@@ -155,7 +158,7 @@ impl Deferrals {
     }
 
     /// Makes the keys for programs that call no deferral circuit, with which proofs have the verifying key of proofs of programs that
-    /// do. [`VerifyStark`](super::VerifyStark) verifies proofs of both with such a key.
+    /// do. [`VerifyStark`](super::VerifyStark) verifies proofs of both with such a key. Each process makes them anew.
     ///
     /// # Errors
     /// Refusals of the device.
@@ -257,10 +260,19 @@ impl Deferrals {
     /// [`SdkError::ForeignKey`] if they differ, [`SdkError::Config`] for a memory without their address space.
     pub(crate) fn check(&self, config: &SdkVmConfig) -> Result<(), SdkError> {
         let spaces = &config.system.config.memory_config.addr_spaces;
-        if spaces.len() <= DEFERRAL_AS as usize {
+        let Some(space) = spaces.get(DEFERRAL_AS as usize) else {
             return Err(SdkError::Config(format!(
                 "deferral circuits need address space {DEFERRAL_AS}, and the memory has {}",
                 spaces.len()
+            )));
+        };
+        let cells = FOLDS_CELLS * self.branches.len();
+        if config.deferral.is_some() && space.num_cells < cells {
+            return Err(SdkError::Config(format!(
+                "{} deferral circuits need {cells} cells of address space {DEFERRAL_AS}, which has {}: \
+                 give the configuration its circuits before it is optimized",
+                self.branches.len(),
+                space.num_cells
             )));
         }
         match &config.deferral {

@@ -1,14 +1,18 @@
 //! `VerifyStark`: the deferral circuit that verifies aggregated proofs.
 
-use std::sync::Arc;
+use std::{borrow::Borrow, sync::Arc};
 
-use openvm_circuit::{arch::deferral::DeferralState, system::memory::dimensions::MemoryDimensions};
+use openvm_circuit::{
+    arch::{deferral::DeferralState, hasher::poseidon2::vm_poseidon2_hasher},
+    system::memory::dimensions::MemoryDimensions,
+};
 use openvm_continuations::prover::{DeferralCircuitProver, DeferralCircuitProverKey};
 use openvm_deferral_circuit::{generate_deferral_results, poseidon2::deferral_poseidon2_chip};
 use openvm_sdk::DeferralInput;
 use openvm_stark_backend::{
     codec::Encode,
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
+    p3_field::PrimeField32,
     proof::Proof,
     prover::{DeviceDataTransporter, DeviceMultiStarkProvingKey},
     SystemParams,
@@ -18,6 +22,7 @@ use openvm_verify_stark_circuit::{
     prover::{DeferredVerifyCpuCircuitProver, DeferredVerifyCpuProver},
 };
 use openvm_verify_stark_host::{
+    pvs::{VmPvs, VM_PVS_AIR_ID},
     vk::{VerificationBaseline, VmStarkVerifyingKey},
     VmStarkProof,
 };
@@ -25,12 +30,12 @@ use openvm_verify_stark_host::{
 use super::super::{
     child::{Child, DeviceChild},
     layer::upload,
-    node::alone,
     rows,
     verifier::HostTraces,
 };
+use super::proof::folds_of;
 use crate::{
-    devices::{Station, Turns, Work},
+    devices::{Fleet, Station, Work},
     encoding::decode_stark_proof,
     engine::{CpuEngine, SdkEngine},
     error::{guard, SdkError, Stage},
@@ -196,34 +201,54 @@ impl VerifyStark {
         })
     }
 
-    /// The traces over an encoded proof, without the cached one.
+    /// The proof that an input is, if the circuit verifies it.
     ///
     /// # Errors
-    /// [`SdkError::Bytes`] or [`SdkError::Deferral`] for bytes that are no proof which the circuit verifies.
+    /// The reason why it does not.
+    pub(super) fn check(&self, input: &[u8]) -> Result<(), String> {
+        let proof = decode_stark_proof(input).map_err(|error| error.to_string())?;
+        accepts(&self.verifies.vk, &proof.inner)?;
+        let values = proof.user_pvs_proof.public_values.len();
+        if values != self.verifies.public_values {
+            return Err(format!(
+                "it has {values} public values, the circuit is for {}",
+                self.verifies.public_values
+            ));
+        }
+        let of_air = |air: usize| &proof.inner.public_values[air];
+        let vm: &VmPvs<F> = of_air(VM_PVS_AIR_ID).as_slice().borrow();
+        let memory = self.verifies.memory;
+        proof
+            .user_pvs_proof
+            .verify(&vm_poseidon2_hasher(), memory, vm.final_root)
+            .map_err(|error| error.to_string())?;
+        match (&proof.deferral_merkle_proofs, self.verifies.hook_commit) {
+            (None, None) => Ok(()),
+            (Some(paths), Some(_)) => {
+                let folds = folds_of(&proof.inner).map_err(|error| error.to_string())?;
+                let paths = paths.verify(
+                    memory,
+                    vm.initial_root,
+                    vm.final_root,
+                    folds.initial_acc_hash,
+                    folds.final_acc_hash,
+                    folds.depth.as_canonical_u32() as usize,
+                );
+                paths.map_err(|error| error.to_string())
+            }
+            _ => Err("one of both knows deferral circuits, and the other does not".into()),
+        }
+    }
+
+    /// The traces over an encoded proof that was [checked](Self::check), without the cached one.
+    ///
+    /// # Errors
+    /// [`SdkError::Bytes`], and panics of OpenVM's library.
     fn traces(&self, input: &[u8], stage: &Stage) -> Result<HostTraces, SdkError> {
         let proof = decode_stark_proof(input).map_err(|error| SdkError::Bytes {
             what: "the input of a deferral circuit",
             reason: error.to_string(),
         })?;
-        let refused = |reason: String| {
-            SdkError::Deferral(format!(
-                "circuit {} does not verify the proof: {reason}",
-                self.index()
-            ))
-        };
-        accepts(&self.verifies.vk, &proof.inner).map_err(refused)?;
-        let values = proof.user_pvs_proof.public_values.len();
-        if values != self.verifies.public_values {
-            return Err(refused(format!(
-                "it has {values} public values, the circuit is for {}",
-                self.verifies.public_values
-            )));
-        }
-        if proof.deferral_merkle_proofs.is_some() != self.verifies.hook_commit.is_some() {
-            return Err(refused(
-                "one of both knows deferral circuits, and the other does not".into(),
-            ));
-        }
         let key = self.proving_key();
         guard(stage.clone(), || {
             let made = self.prover.generate_proving_ctx(
@@ -279,21 +304,19 @@ impl<E: SdkEngine> DeviceVerifier<E> {
         })
     }
 
-    /// Proves one call.
+    /// Proves one call, whose input was [checked](VerifyStark::check), on the first device.
     ///
     /// # Errors
     /// Bad input, and refusals of the device.
     pub fn prove(
         &self,
-        station: &Station<E>,
+        fleet: &Fleet<'_>,
         circuit: &VerifyStark,
         input: &[u8],
         stage: Stage,
     ) -> Result<Proof<SC>, SdkError> {
         let traces = circuit.traces(input, &stage)?;
-        let turns = Turns::new(1);
-        let fleet = alone(station, &self.engine, &turns);
-        let reservation = fleet.reserve(Work::Node, None)?;
+        let reservation = fleet.reserve_among(1, Work::Node, None)?;
         let ctx = upload(&self.uploader, &self.device_key, traces, &self.child);
         let (proof, _) = fleet.prove(reservation, stage, &self.engine, &self.device_key, ctx)?;
         Ok(proof)

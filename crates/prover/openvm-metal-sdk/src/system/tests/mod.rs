@@ -299,6 +299,9 @@ fn digests_around_an_address_space_are_openvm_s() {
                 if level == dimensions.address_height {
                     assert_eq!(digests.root, stock.get_node(node));
                 }
+                if level > 0 {
+                    assert_eq!(digests.path[level - 1], stock.get_node(node));
+                }
                 assert_eq!(*digest, stock.get_node(node ^ 1), "level {level}");
                 node >>= 1;
             }

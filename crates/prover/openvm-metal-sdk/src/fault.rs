@@ -76,6 +76,9 @@ pub enum Fault {
         /// Text of OpenVM's executor.
         reason: String,
     },
+    /// A call of a deferral circuit with a commitment to an input whose result is not known.
+    #[error("calls a deferral circuit, and the result is not given: `StdIn::deferrals` has the results of each circuit's calls")]
+    NoDeferredResult,
     /// The end of the program without an exit, or a gap in it.
     #[error("ran past its last instruction without an exit")]
     NoInstruction,

@@ -20,8 +20,8 @@ impl Progress for () {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// Work before the first segment begins: `application keys`, `program commitment`, or `aggregation keys` where segments wait for
-    /// them.
+    /// Work before the first segment begins: `deferred inputs`, `application keys`, `program commitment`, or `aggregation keys` where segments wait
+    /// for them.
     Preparing { work: &'a str },
     /// Execution reached the end of segment `segment` (from 0), which has `instructions`.
     SegmentExecuted { segment: usize, instructions: u64 },

@@ -55,7 +55,7 @@ impl<E: SdkEngine> AggregationKeys<E> {
     }
 
     /// Takes keys that were made together before. `order` and `hook` are those of [`generate`](Self::generate). The leaves' key alone is made once more, to
-    /// compare it: it is that which depends on the application. Others that were made for another hook are noticed when a proof is verified.
+    /// compare it: it is that which depends on the application. Keys of other layers that were made for another hook are refused when a proof is verified.
     ///
     /// # Errors
     /// [`SdkError::ForeignKey`] if they belong to another application, or the device refuses.

@@ -68,27 +68,28 @@ pub(crate) fn prove_node<E: SdkEngine>(
 }
 
 /// One layer on each device.
-fn on_devices<'a, E: SdkEngine, const N: usize>(
+pub(super) fn on_devices<'a, E: SdkEngine, const N: usize>(
     keys: &[&'a AggregationKeys<E>],
     layer: impl Fn(&'a AggregationKeys<E>) -> &'a Layer<E, N>,
 ) -> Vec<&'a Layer<E, N>> {
     keys.iter().map(|&keys| layer(keys)).collect()
 }
 
-/// Proves an aggregated proof once more, the `index`-th time, on the first device: the proof is then as small as such proofs get.
+/// Proves an aggregated proof once more, the `index`-th time: the proof is then as small as such proofs get. `keys` are those on the first devices of
+/// the fleet.
 ///
 /// # Errors
 /// Refusals of the device.
 pub(crate) fn wrap<E: SdkEngine>(
+    keys: &[&AggregationKeys<E>],
     fleet: &Fleet<'_>,
-    keys: &AggregationKeys<E>,
     index: usize,
     proof: Proof<SC>,
-) -> Result<Proof<SC>, SdkError> {
+) -> Result<ProvedNode, SdkError> {
     let over = Over::tree(proofs_type(&proof));
     let stage = stage_of(RECURSIVE + 1, index);
-    let layer = &keys.internal_recursive;
-    prove_alone(fleet, layer, Below::Own, &[proof], &over, stage)
+    let layers = on_devices(keys, |keys| &keys.internal_recursive);
+    prove_over(&layers, fleet, Below::Own, &[proof], &over, stage)
 }
 
 /// [`wrap`] outside of jobs, on the device of the keys.
@@ -103,21 +104,21 @@ pub(crate) fn wrap_alone<E: SdkEngine>(
     let turns = Turns::new(1);
     let device = (keys.station.name().to_owned(), keys.capacity());
     let fleet = Fleet::new([device].into_iter(), &turns);
-    wrap(&fleet, keys, index, proof)
+    Ok(wrap(&[keys], &fleet, index, proof)?.proof)
 }
 
-/// Proves one node over the proofs `below` on the first device.
+/// Proves a node of a layer, which is given on the first devices of the fleet.
 ///
 /// # Errors
 /// Refusals of the device, and proofs that the node does not verify.
-pub(super) fn prove_alone<E: SdkEngine, const N: usize>(
+pub(super) fn prove_over<E: SdkEngine, const N: usize>(
+    layers: &[&Layer<E, N>],
     fleet: &Fleet<'_>,
-    layer: &Layer<E, N>,
     kind: Below,
     below: &[Proof<SC>],
     over: &Over,
     stage: Stage,
-) -> Result<Proof<SC>, SdkError> {
+) -> Result<ProvedNode, SdkError> {
     let job = Job {
         fleet,
         below,
@@ -125,7 +126,7 @@ pub(super) fn prove_alone<E: SdkEngine, const N: usize>(
         stage,
         refused: None,
     };
-    Ok(job.prove(&[layer], kind)?.proof)
+    job.prove(layers, kind)
 }
 
 /// Type of the proof of a node, as its public values name it: of an execution, of deferred computations, or of both.
@@ -157,8 +158,8 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Proves a node of a layer, which is given on each device, or on the first ones that may prove it. The host makes the traces, then chooses a device. It receives them while it may still
-    /// prove something else.
+    /// Proves a node of a layer, which is given on the first devices of the fleet. The host makes the traces, then one of these devices is chosen, which
+    /// receives them while it proves other work.
     fn prove<E: SdkEngine, const N: usize>(
         self,
         layers: &[&Layer<E, N>],

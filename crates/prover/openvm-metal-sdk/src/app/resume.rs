@@ -306,7 +306,7 @@ pub(crate) fn job_id<E: SdkEngine>(
 
 /// Adds the results of deferral circuits, which a guest reads as an input. Without any nothing is added.
 fn hash_deferrals(hash: &mut Sha256, deferrals: &[DeferralState]) {
-    /// The same in order.
+    /// `DeferralState` with sorted maps.
     #[derive(Serialize, Deserialize)]
     struct Sorted {
         inputs: BTreeMap<Vec<u8>, InputMapVal>,

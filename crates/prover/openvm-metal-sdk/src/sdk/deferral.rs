@@ -18,7 +18,9 @@ use crate::{
     },
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
+    options::ProveOptions,
     prelude::{Digest, F},
+    progress::Event,
     system::{MemoryTree, SpaceDigests},
     verifying_key::require,
 };
@@ -99,7 +101,7 @@ impl<E: SdkEngine> Sdk<E> {
     ///
     /// # Errors
     /// [`SdkError::Executable`].
-    pub(crate) fn check_circuits_of(&self, exe: &VmExe<F>) -> Result<(), SdkError> {
+    fn check_circuits_of(&self, exe: &VmExe<F>) -> Result<(), SdkError> {
         let Some(config) = &self.app_config.app_vm_config.deferral else {
             return Ok(());
         };
@@ -131,14 +133,16 @@ impl<E: SdkEngine> Sdk<E> {
         }
     }
 
-    /// Checks the inputs of deferral circuits, and that there are results for the guest.
+    /// Checks the inputs of deferral circuits, that there are results for the guest, and that it was built for these circuits.
     ///
     /// # Errors
-    /// [`SdkError::Deferral`], which names circuit and call.
+    /// [`SdkError::Deferral`], which names circuit and call, and errors of [`check_circuits_of`](Self::check_circuits_of).
     pub(crate) fn check_inputs(
         &self,
+        exe: &VmExe<F>,
         input: &StdIn,
         deferred: &[DeferralInput],
+        options: &ProveOptions<'_>,
     ) -> Result<(), SdkError> {
         let Some(deferrals) = &self.deferrals else {
             return match deferred {
@@ -155,7 +159,14 @@ impl<E: SdkEngine> Sdk<E> {
                 deferred.len()
             )));
         }
-        if !deferred.is_empty() && input.deferrals.len() != circuits {
+        if !is_given(deferred) {
+            return Ok(());
+        }
+        self.check_circuits_of(exe)?;
+        options.progress.event(Event::Preparing {
+            work: "deferred inputs",
+        });
+        if input.deferrals.len() != circuits {
             return Err(SdkError::Deferral(format!(
                 "results of {} circuits were given for the guest, and there are {circuits}: `StdIn::deferrals` has the state of each",
                 input.deferrals.len()
@@ -163,7 +174,10 @@ impl<E: SdkEngine> Sdk<E> {
         }
         for (index, (circuit, inputs)) in deferrals.circuits().zip(deferred).enumerate() {
             for (call, input) in inputs.byte_vec.iter().enumerate() {
-                guard(Stage::Verify, || circuit.check(input))?.map_err(|reason| {
+                options.check_cancelled()?;
+                let checked = guard(Stage::Verify, || circuit.check(input));
+                let checked = checked.unwrap_or_else(|error| Err(error.to_string()));
+                checked.map_err(|reason| {
                     SdkError::Deferral(format!(
                         "circuit {index} does not verify the input of call {call}: {reason}"
                     ))
@@ -197,7 +211,7 @@ impl<E: SdkEngine> Sdk<E> {
     pub(crate) fn join_deferred(
         &self,
         job: &DeferredJob<'_>,
-        keys: &AggregationKeys<E>,
+        keys: &[&AggregationKeys<E>],
         execution: Aggregated,
         memory: (&VmExe<F>, Option<SpaceDigests>),
         deferred: &[DeferralInput],
@@ -215,8 +229,7 @@ impl<E: SdkEngine> Sdk<E> {
                 "the memory has no address space of deferral circuits".into(),
             ));
         };
-        let is_given = deferred.iter().any(|input| !input.is_empty());
-        match (is_given, start.root != end.root) {
+        match (is_given(deferred), start.root != end.root) {
             (true, false) => {
                 return Err(SdkError::Deferral(
                     "inputs were given, and the guest called no circuit".into(),
@@ -258,4 +271,9 @@ impl<E: SdkEngine> Sdk<E> {
         };
         Ok((joined, Some(paths)))
     }
+}
+
+/// True if there is an input of any circuit.
+fn is_given(deferred: &[DeferralInput]) -> bool {
+    deferred.iter().any(|input| !input.is_empty())
 }

@@ -1,6 +1,11 @@
 //! Proofs: of each segment, and one of the whole execution.
 
-use std::{cell::OnceCell, sync::Arc, thread, time::Instant};
+use std::{
+    cell::{Cell, OnceCell},
+    sync::Arc,
+    thread,
+    time::Instant,
+};
 
 use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
 use openvm_sdk::{DeferralInput, StdIn};
@@ -245,10 +250,8 @@ impl<E: SdkEngine> Sdk<E> {
         let start = Instant::now();
         let mut laps = Laps::since(start);
         self.check_deferral()?;
-        self.check_inputs(&input, deferred)?;
-        if !deferred.is_empty() {
-            self.check_circuits_of(&exe)?;
-        }
+        self.check_inputs(&exe, &input, deferred, options)?;
+        let checked = laps.end();
         let preparing = |work| options.progress.event(Event::Preparing { work });
         preparing("application keys");
         self.app_keys()?;
@@ -344,11 +347,12 @@ impl<E: SdkEngine> Sdk<E> {
         let job = DeferredJob {
             fleet: &fleet,
             options,
+            busy: Cell::default(),
         };
-        let clock = Instant::now();
+        let on_devices: Vec<_> = keys.iter().map(Arc::as_ref).collect();
         let (aggregated, paths) =
-            self.join_deferred(&job, &keys[0], aggregated, memory, deferred)?;
-        report.aggregate += clock.elapsed();
+            self.join_deferred(&job, &on_devices, aggregated, memory, deferred)?;
+        report.aggregate += job.busy.get();
 
         let proof = VmStarkProof {
             inner: aggregated.proof,
@@ -359,7 +363,7 @@ impl<E: SdkEngine> Sdk<E> {
         (report.keys, report.program, report.app) = (keys_time, program, app_time);
         report.tree = laps.end();
         check_proof(keys[0].verifying_key(), &baseline, &proof)?;
-        report.verify = laps.end();
+        report.verify = checked + laps.end();
         options.progress.event(Event::Verified);
         report.proof_bytes = proof.encode_to_vec().map_or(0, |bytes| bytes.len() as u64);
         prover.finish(&mut report, &fleet, start);

@@ -134,6 +134,13 @@ fn input_of(calls: &[DeferredCalls], circuits: &[usize]) -> StdIn {
     input
 }
 
+/// The same without results.
+fn input_of_guest_alone(calls: &[DeferredCalls]) -> StdIn {
+    let mut input = input_of(calls, &[0]);
+    input.deferrals.clear();
+    input
+}
+
 fn deferred(calls: &[DeferredCalls]) -> Vec<DeferralInput> {
     calls.iter().map(|calls| calls.input.clone()).collect()
 }
@@ -267,8 +274,16 @@ fn inputs_that_a_circuit_does_not_verify() {
     }
     // Results that the guest gets.
     let mut without = input_of(calls, &[0]);
-    without.deferrals.clear();
-    let error = prove(without, calls[0].input.byte_vec[0].clone());
+    without.deferrals = vec![Default::default()];
+    for input in [input_of_guest_alone(calls), without] {
+        let error = sdk.prove(guest.clone(), input, &options());
+        let error = error.err().expect("the guest has no result").to_string();
+        assert!(error.contains("the result is not given"), "{error}");
+    }
+    let error = prove(
+        input_of_guest_alone(calls),
+        calls[0].input.byte_vec[0].clone(),
+    );
     assert!(error.contains("results of 0 circuits"), "{error}");
 }
 
@@ -346,7 +361,7 @@ fn several_circuits_and_calls() {
 /// A circuit that proves its calls itself; and one that the device proves, whose bytes do not depend on the order of work.
 #[test]
 #[ignore = "minutes on two cores: a campaign by command"]
-fn another_prover_makes_the_same_proof() {
+fn another_prover_is_accepted_and_bytes_do_not_depend_on_the_order_of_work() {
     let Fixture {
         child, sdk, calls, ..
     } = fixture();

@@ -1,6 +1,6 @@
 //! Proofs of deferred computations, and of executions together with them.
 
-use std::{borrow::Borrow, iter::once};
+use std::{borrow::Borrow, cell::Cell, iter::once, time::Duration};
 
 use openvm_continuations::circuit::{
     deferral::{hook::DeferralIoCommit, DeferralCircuitPvs, DEF_CIRCUIT_PVS_AIR_ID},
@@ -15,7 +15,7 @@ use super::{
     super::{
         circuit::{Below, Over},
         layer::Layer,
-        node::{prove_alone, wrap},
+        node::{on_devices, prove_over, wrap, ProvedNode},
         tree::Aggregated,
         AggregationKeys,
     },
@@ -32,48 +32,50 @@ use crate::{
     progress::Event,
 };
 
-/// A job whose deferred computations are proved, one node after another, on its first device.
+/// A job whose deferred computations are proved one after another, those on a device on the first one.
 pub(crate) struct DeferredJob<'a> {
     pub fleet: &'a Fleet<'a>,
     pub options: &'a ProveOptions<'a>,
+    /// Time that nodes took so far, their traces included.
+    pub busy: Cell<Duration>,
 }
 
 impl DeferredJob<'_> {
-    /// Proves a node over `proofs`.
+    /// Proves a node over `proofs`, with a layer that is given on the first devices.
     fn node<E: SdkEngine, const N: usize>(
         &self,
-        layer: &Layer<E, N>,
+        layers: &[&Layer<E, N>],
         below: Below,
         proofs: &[Proof<SC>],
         over: &Over,
         (name, node): (&str, usize),
     ) -> Result<Proof<SC>, SdkError> {
         self.options.check_cancelled()?;
-        let proof = prove_alone(self.fleet, layer, below, proofs, over, stage(name, node))?;
-        self.proved(name, node);
-        Ok(proof)
+        let proved = prove_over(layers, self.fleet, below, proofs, over, stage(name, node))?;
+        Ok(self.proved(name, node, proved))
     }
 
     /// [`wrap`] for node `index`.
     fn wrap<E: SdkEngine>(
         &self,
-        keys: &AggregationKeys<E>,
+        keys: &[&AggregationKeys<E>],
         index: usize,
         proof: Proof<SC>,
     ) -> Result<Proof<SC>, SdkError> {
         self.options.check_cancelled()?;
-        let proof = wrap(self.fleet, keys, index, proof)?;
-        self.proved("wrap", index);
-        Ok(proof)
+        let proved = wrap(keys, self.fleet, index, proof)?;
+        Ok(self.proved("wrap", index, proved))
     }
 
-    fn proved(&self, name: &str, node: usize) {
+    fn proved(&self, name: &str, node: usize, proved: ProvedNode) -> Proof<SC> {
+        self.busy.set(self.busy.get() + proved.time);
         self.options.progress.event(Event::NodeProved {
             layer: &format!("deferral {name}"),
             node,
             nodes: None,
-            device: self.fleet.name(0),
+            device: self.fleet.name(proved.device),
         });
+        proved.proof
     }
 }
 
@@ -94,7 +96,7 @@ impl<E: SdkEngine> DeferralKeys<E> {
     pub fn join(
         &self,
         job: &DeferredJob<'_>,
-        keys: &AggregationKeys<E>,
+        keys: &[&AggregationKeys<E>],
         execution: Aggregated,
         inputs: &[DeferralInput],
         check: impl FnOnce(&DeferralPvs<F>) -> Result<(), SdkError>,
@@ -112,11 +114,11 @@ impl<E: SdkEngine> DeferralKeys<E> {
                 layers += 1;
             }
             while deferred_layers < layers {
-                deferred = job.wrap(&self.nodes, deferred_layers, deferred)?;
+                deferred = job.wrap(&[&self.nodes], deferred_layers, deferred)?;
                 deferred_layers += 1;
             }
             proof = job.node(
-                &keys.internal_recursive,
+                &on_devices(keys, |keys| &keys.internal_recursive),
                 Below::Own,
                 &[proof, deferred],
                 &Over::tree(ProofsType::Mix),
@@ -194,7 +196,7 @@ impl<E: SdkEngine> DeferralKeys<E> {
                 proofs: ProofsType::Deferral,
                 absent,
             };
-            let proof = job.node(layer, below, &proofs, &over, (name, above.len()))?;
+            let proof = job.node(&[layer], below, &proofs, &over, (name, above.len()))?;
             above.push(Part::Proved(Box::new(proof)));
         }
         Ok(above)
@@ -235,7 +237,13 @@ impl<E: SdkEngine> DeferralKeys<E> {
             (below, depth) = (Below::Own, depth + 1);
         }
         let over = Over::Hook(commits);
-        let proof = job.node(&self.hook, Below::Layer, &proofs, &over, (&name("hook"), 0))?;
+        let proof = job.node(
+            &[&self.hook],
+            Below::Layer,
+            &proofs,
+            &over,
+            (&name("hook"), 0),
+        )?;
         Ok(Part::Proved(Box::new(proof)))
     }
 
@@ -252,7 +260,7 @@ impl<E: SdkEngine> DeferralKeys<E> {
         };
         let pairs = proofs.chunks(2).enumerate();
         pairs
-            .map(|(node, pair)| job.node(layer, below, pair, &over, (name, node)))
+            .map(|(node, pair)| job.node(&[layer], below, pair, &over, (name, node)))
             .collect()
     }
 
@@ -270,7 +278,8 @@ impl<E: SdkEngine> DeferralKeys<E> {
         let stage = stage(&name, call);
         let proof = match (&branch.circuit, &self.branches[index].verifier) {
             (DeferralCircuit::VerifyStark(circuit), Some(verifier)) => {
-                verifier.prove(job.fleet, circuit, input, stage)?
+                let proved = verifier.prove(job.fleet, circuit, input, stage)?;
+                job.proved(&name, call, proved)
             }
             (DeferralCircuit::Other { prover, .. }, _) => guard(stage, || prover.prove(input))?,
             (DeferralCircuit::VerifyStark(_), None) => {
@@ -288,7 +297,6 @@ impl<E: SdkEngine> DeferralKeys<E> {
         accepts(&branch.prefix.leaf.child.vk, &proof).map_err(wrong)?;
         let commits = commits_of(&proof)
             .ok_or_else(|| wrong("it lacks the public values of a deferral circuit".into()))?;
-        job.proved(&name, call);
         Ok((proof, commits))
     }
 }
@@ -306,7 +314,7 @@ fn commits_of(proof: &Proof<SC>) -> Option<DeferralIoCommit<F>> {
     Some((poseidon2_hash_slice(&words).0, values.output_commit))
 }
 
-/// The folds of the deferred computations of a proof, and the number of levels of the memory that they are the digests of: 0 if there are none.
+/// The folds of the deferred computations that a proof has, and the number of levels of memory below them: 0 if there are none.
 ///
 /// # Errors
 /// [`SdkError::Deferral`] for a proof without such values.
@@ -314,7 +322,7 @@ pub(crate) fn folds_of(proof: &Proof<SC>) -> Result<&DeferralPvs<F>, SdkError> {
     let values = proof.public_values.get(DEF_PVS_AIR_ID);
     let values = values.filter(|values| values.len() == size_of::<DeferralPvs<u8>>());
     let values = values.ok_or_else(|| {
-        SdkError::Deferral("the joined proof lacks the values of deferred computations".into())
+        SdkError::Deferral("the proof has no public values of deferred computations".into())
     })?;
     Ok(values.as_slice().borrow())
 }

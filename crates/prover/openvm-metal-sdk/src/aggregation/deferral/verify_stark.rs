@@ -1,6 +1,6 @@
 //! `VerifyStark`: the deferral circuit that verifies aggregated proofs.
 
-use std::{borrow::Borrow, sync::Arc};
+use std::{borrow::Borrow, sync::Arc, time::Instant};
 
 use openvm_circuit::{
     arch::{deferral::DeferralState, hasher::poseidon2::vm_poseidon2_hasher},
@@ -12,8 +12,7 @@ use openvm_sdk::DeferralInput;
 use openvm_stark_backend::{
     codec::Encode,
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
-    p3_field::PrimeField32,
-    proof::Proof,
+    p3_field::{PrimeCharacteristicRing, PrimeField32},
     prover::{DeviceDataTransporter, DeviceMultiStarkProvingKey},
     SystemParams,
 };
@@ -22,7 +21,7 @@ use openvm_verify_stark_circuit::{
     prover::{DeferredVerifyCpuCircuitProver, DeferredVerifyCpuProver},
 };
 use openvm_verify_stark_host::{
-    pvs::{VmPvs, VM_PVS_AIR_ID},
+    pvs::{VerifierBasePvs, VerifierDefPvs, VmPvs, VERIFIER_PVS_AIR_ID, VM_PVS_AIR_ID},
     vk::{VerificationBaseline, VmStarkVerifyingKey},
     VmStarkProof,
 };
@@ -30,6 +29,7 @@ use openvm_verify_stark_host::{
 use super::super::{
     child::{Child, DeviceChild},
     layer::upload,
+    node::ProvedNode,
     rows,
     verifier::HostTraces,
 };
@@ -201,10 +201,10 @@ impl VerifyStark {
         })
     }
 
-    /// The proof that an input is, if the circuit verifies it.
+    /// Checks that an input is a proof that the circuit verifies.
     ///
     /// # Errors
-    /// The reason why it does not.
+    /// The reason why it is not.
     pub(super) fn check(&self, input: &[u8]) -> Result<(), String> {
         let proof = decode_stark_proof(input).map_err(|error| error.to_string())?;
         accepts(&self.verifies.vk, &proof.inner)?;
@@ -217,6 +217,9 @@ impl VerifyStark {
         }
         let of_air = |air: usize| &proof.inner.public_values[air];
         let vm: &VmPvs<F> = of_air(VM_PVS_AIR_ID).as_slice().borrow();
+        if vm.exit_code != F::ZERO || vm.is_terminate != F::ONE {
+            return Err("the execution did not end with exit code 0".into());
+        }
         let memory = self.verifies.memory;
         proof
             .user_pvs_proof
@@ -224,8 +227,14 @@ impl VerifyStark {
             .map_err(|error| error.to_string())?;
         match (&proof.deferral_merkle_proofs, self.verifies.hook_commit) {
             (None, None) => Ok(()),
-            (Some(paths), Some(_)) => {
+            (Some(paths), Some(commit)) => {
                 let folds = folds_of(&proof.inner).map_err(|error| error.to_string())?;
+                let (_, hook) =
+                    of_air(VERIFIER_PVS_AIR_ID).split_at(size_of::<VerifierBasePvs<u8>>());
+                let hook: &VerifierDefPvs<F> = hook.borrow();
+                if hook.deferral_flag != F::ZERO && hook.def_hook_commit != commit {
+                    return Err("the proof is of other deferral circuits".into());
+                }
                 let paths = paths.verify(
                     memory,
                     vm.initial_root,
@@ -236,7 +245,13 @@ impl VerifyStark {
                 );
                 paths.map_err(|error| error.to_string())
             }
-            _ => Err("one of both knows deferral circuits, and the other does not".into()),
+            (None, Some(_)) => Err(
+                "the proof has no paths of deferred computations, which the circuit requires"
+                    .into(),
+            ),
+            (Some(_), None) => Err(
+                "the proof has paths of deferred computations, and the circuit takes none".into(),
+            ),
         }
     }
 
@@ -314,11 +329,17 @@ impl<E: SdkEngine> DeviceVerifier<E> {
         circuit: &VerifyStark,
         input: &[u8],
         stage: Stage,
-    ) -> Result<Proof<SC>, SdkError> {
+    ) -> Result<ProvedNode, SdkError> {
+        let clock = Instant::now();
         let traces = circuit.traces(input, &stage)?;
         let reservation = fleet.reserve_among(1, Work::Node, None)?;
         let ctx = upload(&self.uploader, &self.device_key, traces, &self.child);
-        let (proof, _) = fleet.prove(reservation, stage, &self.engine, &self.device_key, ctx)?;
-        Ok(proof)
+        let (made, device) = (clock.elapsed(), reservation.device());
+        let (proof, time) = fleet.prove(reservation, stage, &self.engine, &self.device_key, ctx)?;
+        Ok(ProvedNode {
+            proof,
+            time: made + time,
+            device,
+        })
     }
 }

@@ -293,6 +293,7 @@ fn digests_around_an_address_space_are_openvm_s() {
         for space in 1..config.addr_spaces.len() as u32 {
             let digests = tree.space_digests(space).expect("a space");
             assert_eq!(digests.beside.len(), dimensions.overall_height());
+            assert_eq!(digests.path.len() + 1, digests.beside.len());
             let leaves = 1u64 << dimensions.overall_height();
             let mut node = leaves + dimensions.label_to_index((space, 0)) + 1;
             for (level, digest) in digests.beside.iter().enumerate() {

@@ -362,7 +362,12 @@ unsafe fn operands<Ctx: ExecutionCtxTrait>(data: *const u8, state: &mut State<Ct
     if let Err(panic) = catch_unwind(AssertUnwindSafe(execute)) {
         // The instruction may have been half done: nothing goes on from this state.
         state.set_pc(pc);
-        let reason = panic_message(panic);
-        fail(state, Fault::Operands { reason });
+        let fault = match rules.is_deferral_call(header.rule.into()) {
+            true => Fault::NoDeferredResult,
+            false => Fault::Operands {
+                reason: panic_message(panic),
+            },
+        };
+        fail(state, fault);
     }
 }

@@ -286,6 +286,11 @@ impl Rules {
         Check::Operands(rule.unwrap_or(self.executor))
     }
 
+    /// True for the number of the rule of calls of deferral circuits.
+    pub fn is_deferral_call(&self, rule: usize) -> bool {
+        self.fixed.contains(&(DEFERRAL_CALL, rule))
+    }
+
     fn is_code(&self, address: u32) -> bool {
         address.is_multiple_of(4) && self.code.contains(&address)
     }

@@ -48,8 +48,11 @@ def unique_all(x: Array, /) -> UniqueAll:
 
 def unique_counts(x: Array, /) -> UniqueCounts:
     """Distinct elements in order, and how often each is there."""
-    found = unique_all(x)
-    return UniqueCounts(found.values, found.counts)
+    at = x.device
+    at.executor.count_host_operation()
+    # Without places NumPy sorts values alone, in a tenth of the time.
+    found = np.unique_counts(host.view(x))
+    return UniqueCounts(host.from_numpy(found.values, at, x.dtype), host.from_numpy(found.counts, at, dtypes.int64))
 
 
 def unique_inverse(x: Array, /) -> UniqueInverse:

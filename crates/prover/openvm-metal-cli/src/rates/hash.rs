@@ -1,12 +1,13 @@
 //! Kernels of `metal/hash` and `metal/bn254`.
 
 use openvm_metal_backend::bn254::Bn254Node;
-use openvm_metal_backend::hash::{row_grid, MerkleTreeMetal};
+use openvm_metal_backend::hash::{row_grid, HashScheme, MerkleTreeMetal};
 use openvm_metal_backend::kernels;
 use openvm_metal_backend::params::MerkleLeafParams;
 use openvm_metal_backend::prelude::{Digest, SC};
 use openvm_metal_backend::MetalMatrix;
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalError};
+use openvm_stark_sdk::config::baby_bear_bn254_poseidon2::BabyBearBn254Poseidon2Config as RootSC;
 
 use super::case::{
     random_base, random_ext, repeated, Case, Least, Prepared, Work, BASE_BYTES, PERMUTATION,
@@ -17,7 +18,7 @@ pub const CASES: &[Case] = &[
         group: "hash",
         name: "row_hash_base",
         in_proofs: true,
-        prepare: row_hash_base,
+        prepare: |s, log_size| row_hash::<SC>(s, log_size, 2),
     },
     Case {
         group: "hash",
@@ -35,7 +36,7 @@ pub const CASES: &[Case] = &[
         group: "bn254",
         name: "row_hash",
         in_proofs: true,
-        prepare: bn254_row_hash,
+        prepare: |s, log_size| row_hash::<RootSC>(s, fewer(log_size), 1),
     },
     Case {
         group: "bn254",
@@ -72,17 +73,22 @@ fn params(log_rows: usize, width: usize) -> MerkleLeafParams {
     }
 }
 
-fn row_hash_base(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
-    let rows = 1usize << log_size;
+/// Rows of base elements, with so many permutations a row.
+fn row_hash<S: HashScheme>(
+    s: &CommandStream,
+    log_rows: usize,
+    permutations: usize,
+) -> Result<Prepared, MetalError> {
+    let rows = 1usize << log_rows;
     let matrix = random_base(s, rows * WIDTH)?;
-    let mut digests = MetalBuffer::<Digest>::uninit(s.context(), rows)?;
-    let p = params(log_size, WIDTH);
+    let mut nodes = MetalBuffer::<S::Node>::uninit(s.context(), rows)?;
+    let p = params(log_rows, WIDTH);
     Ok(Prepared {
-        size: format!("2^{log_size} x {WIDTH}"),
-        work: work(2.0 * rows as f64, Least::Clauses),
+        size: format!("2^{log_rows} x {WIDTH}"),
+        work: work((permutations * rows) as f64, Least::Clauses),
         launch: Box::new(move |s| {
             let grid = row_grid(s.context().device_profile(), rows);
-            kernels::merkle_leaves_base(s, grid, &matrix, &mut digests, &p)
+            S::leaves_base(s, grid, matrix.as_slice(), nodes.as_slice_mut(), &p)
         }),
     })
 }
@@ -120,26 +126,14 @@ fn merkle_tree(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalErro
     })
 }
 
-/// Rows of as many columns as one permutation of width 3 absorbs.
-fn bn254_row_hash(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
-    let log_rows = log_size.saturating_sub(LOG_FEWER_OF_BN254);
-    let rows = 1usize << log_rows;
-    let matrix = random_base(s, rows * WIDTH)?;
-    let mut nodes = MetalBuffer::<Bn254Node>::uninit(s.context(), rows)?;
-    let p = params(log_rows, WIDTH);
-    Ok(Prepared {
-        size: format!("2^{log_rows} x {WIDTH}"),
-        work: work(rows as f64, Least::Clauses),
-        launch: Box::new(move |s| {
-            let grid = row_grid(s.context().device_profile(), rows);
-            kernels::bn254_leaves_base(s, grid, &matrix, &mut nodes, &p)
-        }),
-    })
+/// log2 of the number of hashes over BN254 where 2^`log_size` others are measured.
+fn fewer(log_size: usize) -> usize {
+    log_size.saturating_sub(LOG_FEWER_OF_BN254)
 }
 
 /// Pairs of nodes, a permutation of width 2 for each.
 fn bn254_nodes(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
-    let log_pairs = log_size.saturating_sub(LOG_FEWER_OF_BN254);
+    let log_pairs = fewer(log_size);
     let pairs = 1usize << log_pairs;
     let below = repeated(s, &[Bn254Node([1; 8])], 2 * pairs)?;
     let mut above = MetalBuffer::<Bn254Node>::uninit(s.context(), pairs)?;

@@ -259,7 +259,7 @@ impl<const N: usize> NodeCircuit<N> {
     /// The traces of the AIRs around the verifier.
     ///
     /// # Panics
-    /// If the proofs do not have the public values that the node expects.
+    /// Proofs without the public values that the node expects.
     fn around(
         &self,
         proofs: &[Proof<SC>],

@@ -4,7 +4,7 @@
 //! *internal-recursive* node verifies up to 3 nodes of the layer below, which is internal-for-leaf the first
 //! time and internal-recursive from then on.
 //!
-//! What a guest defers to other circuits is proved by these, in a tree of its own that ends in an internal-recursive node too: `deferral`.
+//! Computations that a guest defers to other circuits have a tree of their own, which ends in an internal-recursive node too: `deferral`.
 
 mod check;
 mod child;
@@ -21,7 +21,7 @@ mod tree;
 mod verifier;
 
 pub(crate) use check::NodeCheck;
-pub(crate) use deferral::{folds_of, DeferralKeys, DeferredJob, Verifies};
+pub(crate) use deferral::{folds_of, DeferralKeys, DeferredJob, Verifies, FOLDS_CELLS};
 pub use deferral::{
     DeferralCircuit, DeferralSettings, Deferrals, DeferredCall, DeferredCalls, VerifyStark,
 };

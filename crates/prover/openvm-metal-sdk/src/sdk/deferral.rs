@@ -15,6 +15,7 @@ use super::{MetalSdk, Sdk};
 use crate::{
     aggregation::{
         folds_of, Aggregated, AggregationKeys, DeferralKeys, DeferredJob, Verifies, VerifyStark,
+        FOLDS_CELLS,
     },
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
@@ -27,9 +28,6 @@ use crate::{
 
 /// Digests that stand for levels of the memory that the deferred computations' own tree has.
 const BELOW: Digest = [F::ZERO; 8];
-
-/// Bytes of memory that the guest's calls of one circuit fold their inputs and outputs in.
-const FOLDS_BYTES: usize = 64;
 
 impl MetalSdk {
     /// Makes the deferral circuit that verifies this SDK's aggregated proofs, of any program, as number `index` of the circuits of another
@@ -107,7 +105,7 @@ impl<E: SdkEngine> Sdk<E> {
         };
         let commits = config.to_extension().def_circuit_commits;
         for (index, commit) in commits.iter().enumerate() {
-            let start = (FOLDS_BYTES * index) as u32;
+            let start = (FOLDS_CELLS * size_of::<F>() * index) as u32;
             let mut bytes = commit.iter().zip(start..);
             let is_same = bytes
                 .all(|(byte, at)| exe.init_memory.get(&(DEFERRAL_AS, at)).unwrap_or(&0) == byte);
@@ -220,6 +218,7 @@ impl<E: SdkEngine> Sdk<E> {
             return Ok((execution, None));
         };
         let (exe, end) = memory;
+        let deferred = if is_given(deferred) { deferred } else { &[] };
         let config = &self.app_config.app_vm_config.system.config.memory_config;
         let start = MemoryTree::from_initial_memory(config, &exe.init_memory)
             .map_err(|error| SdkError::Executable(error.to_string()))?
@@ -229,7 +228,7 @@ impl<E: SdkEngine> Sdk<E> {
                 "the memory has no address space of deferral circuits".into(),
             ));
         };
-        match (is_given(deferred), start.root != end.root) {
+        match (!deferred.is_empty(), start.root != end.root) {
             (true, false) => {
                 return Err(SdkError::Deferral(
                     "inputs were given, and the guest called no circuit".into(),

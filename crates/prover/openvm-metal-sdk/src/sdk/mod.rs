@@ -71,7 +71,7 @@ pub struct Sdk<E: SdkEngine> {
     app_keys: Slot<Vec<AppKey<E>>>,
     agg_keys: Slot<Vec<Arc<AggregationKeys<E>>>>,
     deferrals: Option<Arc<Deferrals>>,
-    /// On the first device.
+    /// Deferral circuits on the first device.
     deferral_keys: Slot<DeferralKeys<E>>,
     root_source: RootSource,
     root_keys: Slot<RootKeys>,

@@ -72,7 +72,7 @@ fn is_alone(test: &str) -> bool {
     false
 }
 
-/// With one thread OpenVM's traces are deterministic, and so is its search for witnesses of work; then so are the proofs with their rows as made, whichever engine
+/// Proofs of one thread, on which OpenVM's traces and its search for witnesses of work are deterministic; then so are the proofs with their rows as made, whichever engine
 /// and whichever driver made them. The stock SDK's engine is OpenVM's CPU engine.
 #[test]
 #[ignore = "two minutes on two cores: a campaign by command"]

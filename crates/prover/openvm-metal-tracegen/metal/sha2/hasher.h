@@ -145,7 +145,7 @@ inline void sha2_put_schedule(Row row, thread const Sha2Rounds<W>& x, Record r, 
     }
 }
 
-/// A row and the row of a digest that its sums have part of.
+/// Position of a row relative to the row of a digest whose cells are part of its sums.
 constant constexpr uint SHA2_NO_DIGEST = 0u, SHA2_BEFORE_DIGEST = 1u, SHA2_AT_DIGEST = 2u, SHA2_AFTER_DIGEST = 3u;
 
 /// The part that a digest's row has of limb k of a row's sums_4 and sums_12.

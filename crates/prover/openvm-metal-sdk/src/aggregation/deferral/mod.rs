@@ -16,6 +16,7 @@ mod verify_stark;
 pub use circuit::DeferralCircuit;
 pub(crate) use keys::DeferralKeys;
 pub(crate) use proof::{folds_of, DeferredJob};
+pub(crate) use set::FOLDS_CELLS;
 pub use set::{DeferralSettings, Deferrals};
 pub(crate) use verify_stark::Verifies;
 pub use verify_stark::{DeferredCall, DeferredCalls, VerifyStark};

@@ -105,7 +105,7 @@ impl<E: SdkEngine> DeferralKeys<E> {
             mut proof,
             internal_recursive_layers: mut layers,
         } = execution;
-        if inputs.iter().any(|input| !input.is_empty()) {
+        if !inputs.is_empty() {
             let (mut deferred, mut deferred_layers) = self.prove(job, inputs)?;
             check(folds_of(&deferred)?)?;
             // A node verifies two proofs only if they have as many layers below them.

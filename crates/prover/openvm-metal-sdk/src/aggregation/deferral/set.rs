@@ -38,7 +38,7 @@ use crate::{
 const MOST_CIRCUITS: usize = 512;
 
 /// Cells of memory that the calls of one circuit fold their inputs and outputs in.
-const FOLDS_CELLS: usize = 16;
+pub(crate) const FOLDS_CELLS: usize = 16;
 
 /// Name of the circuits in errors.
 const WHAT: &str = "the deferral keys";
@@ -236,7 +236,7 @@ impl Deferrals {
     /// The keys up to the hook's in OpenVM's form.
     ///
     /// # Errors
-    /// If a circuit does not give its key.
+    /// Errors of circuits that do not give their keys.
     pub fn proving_key(&self) -> Result<DeferralProvingKey, SdkError> {
         let circuits = self.branches.iter().map(|branch| {
             Ok(DeferralCircuitProvingKey {

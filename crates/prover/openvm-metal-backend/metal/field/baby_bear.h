@@ -24,7 +24,8 @@ constant constexpr uint FP_W11 = 0x37ffffe9u;  // 11 in Montgomery form
 constant constexpr uint FP_TWO_ADICITY = 27u;
 
 // ---- Montgomery product and the wide accumulator -------------------------------------------------
-// An accumulator holds a sum of at most 4 products of reduced elements: 4 (p-1)^2 < 2^64.
+// An accumulator holds a sum of at most 4 products of reduced elements: 4 (p-1)^2 < 2^64. On top of a folded value it has room for two:
+// folded is below P 2^32, a product below P 2^31, and folding needs a value below 2 P 2^32.
 
 #if MSL_PTX
 // NVIDIA GPUs add a 64-bit word to a wide product in one instruction. In t + m p, with m = -t / p mod 2^32, the low
@@ -53,6 +54,12 @@ inline uint fp_mont_mul(uint a, uint b) {
 template <typename U> struct FpAccOf { typedef ulong T; };
 inline ulong fp_acc_mul(uint a, uint b) { return ulong(a) * ulong(b); }
 inline ulong fp_acc_mad(ulong acc, uint a, uint b) { return acc + ulong(a) * ulong(b); }
+/// Subtracts P 2^32 if that leaves the value non-negative: 2 additions.
+inline ulong fp_acc_fold(ulong acc) {
+    uint hi = uint(acc >> 32);
+    hi = min(hi, hi - FP_P);
+    return (ulong(hi) << 32) | ulong(uint(acc));
+}
 /// acc * 2^-32 mod p for acc < 4 p^2: 1 wide + 1 low product, 4 or 5 additions.
 inline uint fp_acc_reduce(ulong acc) {
     uint hi = uint(acc >> 32);
@@ -83,6 +90,15 @@ inline FpAccL fp_acc_mad(FpAccL acc, uint_l a, uint_l b) {
     FpAccL t = fp_acc_mul(a, b);
     acc.e += t.e;
     acc.o += t.o;
+    return acc;
+}
+inline msl_wide fp_half_fold(msl_wide x) {
+    uint_l v = uint_l::of((uint_l::raw)x), p = uint_l::of((uint_l::raw)(msl_wide{} + ((ulong)FP_P << 32)));
+    return (msl_wide)min(v, v - p).v;
+}
+inline FpAccL fp_acc_fold(FpAccL acc) {
+    acc.e = fp_half_fold(acc.e);
+    acc.o = fp_half_fold(acc.o);
     return acc;
 }
 // High words of (acc * MU mod 2^32) * p.

@@ -41,8 +41,9 @@ template <typename U> inline FpT<U> fp_select_bit(Fp a, Fp b, U bit) {
     return FpT<U>{(U)a.v ^ (take & (U)(a.v ^ b.v))};
 }
 template <typename U> inline FpExtT<U> fpext_select_bit(FpExt a, FpExt b, U bit) {
-    return fpext_make(fp_select_bit(a.c[0], b.c[0], bit), fp_select_bit(a.c[1], b.c[1], bit),
-                      fp_select_bit(a.c[2], b.c[2], bit), fp_select_bit(a.c[3], b.c[3], bit));
+    FpExtT<U> r;
+    MSL_UNROLL for (uint k = 0; k < EXT_DEGREE; k++) r.c[k] = fp_select_bit(a.c[k], b.c[k], bit);
+    return r;
 }
 
 /// Threads whose sums `fpext_group_sum` can add; the size of its scratch array.

@@ -26,10 +26,10 @@ inline void gkr_build_quad(device const typename S::P* p, device const typename 
     GkrFracL a = gkr_add(n.v[0], d.v[0], n.v[1], d.v[1]);
     GkrFracL b = gkr_add(n.v[2], d.v[2], n.v[3], d.v[3]);
     gkr_store2(parents, 2 * quads, y, a.p, b.p);
-    gkr_store2(parents + 8 * quads, 2 * quads, y, a.q, b.q);
+    gkr_store2(parents + 2 * EXT_DEGREE * quads, 2 * quads, y, a.q, b.q);
     GkrFracL c = gkr_add(a.p, a.q, b.p, b.q);
     gkr_store(grandparents, quads, y, c.p);
-    gkr_store(grandparents + 4 * quads, quads, y, c.q);
+    gkr_store(grandparents + EXT_DEGREE * quads, quads, y, c.q);
 }
 /// The same where all four nodes are padding, 0 / c: nothing is read.
 inline void gkr_build_padding(FpExt c, device Fp* parents, device Fp* grandparents, ulong quads, index_l y) {
@@ -37,7 +37,7 @@ inline void gkr_build_padding(FpExt c, device Fp* parents, device Fp* grandparen
     FpExt of_parent = fpext_square(c);
     FpExtL q = fpext_lanes(of_parent);
     gkr_store2(parents, 2 * quads, y, zero, zero);
-    gkr_store2(parents + 8 * quads, 2 * quads, y, q, q);
+    gkr_store2(parents + 2 * EXT_DEGREE * quads, 2 * quads, y, q, q);
     gkr_store(grandparents, quads, y, zero);
-    gkr_store(grandparents + 4 * quads, quads, y, fpext_lanes(fpext_square(of_parent)));
+    gkr_store(grandparents + EXT_DEGREE * quads, quads, y, fpext_lanes(fpext_square(of_parent)));
 }

@@ -4,7 +4,7 @@
 
 inline FpExtL gkr_select(FpExtL no, FpExtL yes, bool_l c) {
     FpExtL r;
-    for (uint k = 0; k < 4u; k++) r.c[k] = FpL{select(no.c[k].v, yes.c[k].v, c)};
+    for (uint k = 0; k < EXT_DEGREE; k++) r.c[k] = FpL{select(no.c[k].v, yes.c[k].v, c)};
     return r;
 }
 

@@ -318,7 +318,7 @@ kernel void gkr_fold_round(
             LANE_GUARD(i, params.chunk) {
                 index_l y = i + first;
                 GkrSumL u = gkr_fold_product(in, out, len, r, at_one, y);
-                GkrSumL v = gkr_fold_product(in + 16 * len, out + 8 * len, len, r, at_one, y);
+                GkrSumL v = gkr_fold_product(in + 4 * EXT_DEGREE * len, out + 2 * EXT_DEGREE * len, len, r, at_one, y);
                 sum = gkr_accumulate(sum, lane_load(eq, i + low), u, v);
             }
         }

@@ -3,8 +3,9 @@
 // reads as whole vectors and a GPU thread as one run of bytes.
 #include "../field/fp_ext.h"
 
+/// In memory aligned to itself, to 16 bytes at most; elements of five words are not aligned, and neither are packs of them.
 template <typename T, uint K>
-struct alignas(sizeof(T) > 16 ? sizeof(uint_l) : K * sizeof(T) < 16 ? K * sizeof(T) : 16) GkrPack {
+struct alignas(sizeof(T) > 16 ? (sizeof(T) % sizeof(uint_l) == 0 ? sizeof(uint_l) : sizeof(uint)) : K * sizeof(T) < 16 ? K * sizeof(T) : 16) GkrPack {
     T v[K];
 };
 
@@ -22,11 +23,11 @@ template <uint K> inline GkrPack<FpL, K> gkr_load(device const Fp* p, index_l y)
     return lane_load((device const GkrPack<Fp, K>*)p, y);
 }
 
-// Extension elements as four planes of `len` words, one for each coefficient: neighbouring threads then
+// Extension elements as planes of `len` words, one for each coefficient: neighbouring threads then
 // access neighbouring words, and lanes have little to transpose.
 template <uint K> inline GkrPack<FpExtL, K> gkr_load_planes(device const Fp* p, ulong len, index_l y) {
     GkrPack<FpExtL, K> r;
-    for (uint c = 0; c < 4u; c++) {
+    for (uint c = 0; c < EXT_DEGREE; c++) {
         GkrPack<FpL, K> w = gkr_load<K>(p + c * len, y);
         for (uint k = 0; k < K; k++) r.v[k].c[c] = w.v[k];
     }
@@ -34,7 +35,7 @@ template <uint K> inline GkrPack<FpExtL, K> gkr_load_planes(device const Fp* p, 
 }
 /// Elements 2 y and 2 y + 1 of planes.
 inline void gkr_store2(device Fp* p, ulong len, index_l y, FpExtL x0, FpExtL x1) {
-    for (uint c = 0; c < 4u; c++) {
+    for (uint c = 0; c < EXT_DEGREE; c++) {
         GkrPack<FpL, 2> w;
         w.v[0] = x0.c[c];
         w.v[1] = x1.c[c];
@@ -43,7 +44,7 @@ inline void gkr_store2(device Fp* p, ulong len, index_l y, FpExtL x0, FpExtL x1)
 }
 /// Element y of planes.
 inline void gkr_store(device Fp* p, ulong len, index_l y, FpExtL x) {
-    for (uint c = 0; c < 4u; c++) lane_store(p + c * len, y, x.c[c]);
+    for (uint c = 0; c < EXT_DEGREE; c++) lane_store(p + c * len, y, x.c[c]);
 }
 
 // Where the nodes of a layer come from, the leaves or a layer in planes: types of the numerators and

@@ -62,9 +62,9 @@ inline GkrSumL gkr_first_fold_pair(GkrSumL sum, device const typename S::P* p, d
     FpExtL c0 = gkr_fold(n.v[1], n.v[3], r), c1 = gkr_fold(n.v[5], n.v[7], r);
     FpExtL a0 = gkr_fold(n.v[0], n.v[2], r) + d0 * lambda, a1 = gkr_fold(n.v[4], n.v[6], r) + d1 * lambda;
     gkr_store2(out, len, y, a0, a1);
-    gkr_store2(out + 4 * len, len, y, b0, b1);
-    gkr_store2(out + 8 * len, len, y, c0, c1);
-    gkr_store2(out + 12 * len, len, y, d0, d1);
+    gkr_store2(out + EXT_DEGREE * len, len, y, b0, b1);
+    gkr_store2(out + 2 * EXT_DEGREE * len, len, y, c0, c1);
+    gkr_store2(out + 3 * EXT_DEGREE * len, len, y, d0, d1);
     return gkr_accumulate(sum, weight, gkr_product(a0, a1, b0, b1, at_one), gkr_product(c0, c1, d0, d1, at_one));
 }
 
@@ -74,9 +74,9 @@ inline GkrSumL gkr_fold_product(device const Fp* in, device Fp* out, ulong len, 
     GkrPack<FpExtL, 4> x = gkr_load_planes<4>(in, 2 * len, y);
     FpExtL x0 = gkr_fold(x.v[0], x.v[1], r), x1 = gkr_fold(x.v[2], x.v[3], r);
     gkr_store2(out, len, y, x0, x1);
-    GkrPack<FpExtL, 4> z = gkr_load_planes<4>(in + 8 * len, 2 * len, y);
+    GkrPack<FpExtL, 4> z = gkr_load_planes<4>(in + 2 * EXT_DEGREE * len, 2 * len, y);
     FpExtL y0 = gkr_fold(z.v[0], z.v[1], r), y1 = gkr_fold(z.v[2], z.v[3], r);
-    gkr_store2(out + 4 * len, len, y, y0, y1);
+    gkr_store2(out + EXT_DEGREE * len, len, y, y0, y1);
     return gkr_product(x0, x1, y0, y1, at_one);
 }
 
@@ -101,9 +101,9 @@ inline void gkr_store_padding(device Fp* out, constant GkrRoundParams& params, F
         LANE_GUARD(i, params.chunk) {
             index_l y = i + first;
             gkr_store2(out, len, y, a, a);
-            gkr_store2(out + 4 * len, len, y, d, d);
-            gkr_store2(out + 8 * len, len, y, zero, zero);
-            gkr_store2(out + 12 * len, len, y, d, d);
+            gkr_store2(out + EXT_DEGREE * len, len, y, d, d);
+            gkr_store2(out + 2 * EXT_DEGREE * len, len, y, zero, zero);
+            gkr_store2(out + 3 * EXT_DEGREE * len, len, y, d, d);
         }
     }
 }
@@ -115,4 +115,8 @@ inline ulong gkr_low_base(constant GkrRoundParams& params, ulong first) {
 }
 
 /// True for 0: then the claim of a round with this coordinate does not determine its polynomial at 1.
-inline bool gkr_is_zero(FpExt x) { return (x.c[0].v | x.c[1].v | x.c[2].v | x.c[3].v) == 0u; }
+inline bool gkr_is_zero(FpExt x) {
+    uint bits = 0u;
+    MSL_UNROLL for (uint k = 0; k < EXT_DEGREE; k++) bits |= x.c[k].v;
+    return bits == 0u;
+}

@@ -103,17 +103,17 @@ kernel void stacked_sum_slots(
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]]) {
     StackedTableJob job = jobs[find_job(jobs, starts, group)];
-    ulong words = 4ul * job.len;
-    JobShare share = job_share(job.first_group, 4u * job.len, group, p.block);
+    ulong words = ulong(EXT_DEGREE) * job.len;
+    JobShare share = job_share(job.first_group, EXT_DEGREE * job.len, group, p.block);
     LANE_MULTIPLE(share.count);
-    device const Fp* in = slots + 4ul * job.from;
+    device const Fp* in = slots + ulong(EXT_DEGREE) * job.from;
     for (uint i0 = 0u; i0 < share.count; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, share.count) {
             index_l at = i + ulong(share.first);
             FpL sum = lane_load(in, at);
             for (uint s = 1u; s < job.slots; s++) sum = sum + lane_load(in, at + ulong(s) * words);
-            lane_store(out + 4ul * job.to, at, sum);
+            lane_store(out + ulong(EXT_DEGREE) * job.to, at, sum);
         }
     }
 }

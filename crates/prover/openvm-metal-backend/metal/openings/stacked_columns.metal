@@ -24,13 +24,13 @@ kernel void stacked_row_weights(
         FpExt x = point[p.first + k];
         value = value * fpext_select_bit(fpext_one<uint>() - x, x, (bits >> k) & 1u);
     }
-    for (uint c = 0u; c < 4u; c++) lane_store(out + ulong(c) * p.len, i, value.c[c]);
+    for (uint c = 0u; c < EXT_DEGREE; c++) lane_store(out + ulong(c) * p.len, i, value.c[c]);
 }
 
 #if LANE_WIDTH == 1
 /// acc + the products of four neighbouring cells and their weights, of which the planes lie `plane` words apart. Folded before and after.
 inline FpExtAcc stacked_add_quad(FpExtAcc acc, uint4 x, device const Fp* weights, uint plane) {
-    for (uint c = 0u; c < 4u; c++) {
+    for (uint c = 0u; c < EXT_DEGREE; c++) {
         uint4 w = ((device const uint4*)(weights + c * plane))[0];
         FpAcc sum = fp_acc_fold(fp_acc_mad(fp_acc_mad(acc.c[c], x.x, w.x), x.y, w.y));
         acc.c[c] = fp_acc_fold(fp_acc_mad(fp_acc_mad(sum, x.z, w.z), x.w, w.w));
@@ -90,7 +90,7 @@ kernel void stacked_column_values(
                 acc = stacked_add_quad(acc, x, low + i0, low_len);
                 if (two) acc = stacked_add_quad(acc, y, low + i1, low_len);
             }
-            total = total + fpext_acc_reduce(acc) * fpext_make(h[b], h[highs + b], h[2ul * highs + b], h[3ul * highs + b]);
+            total = total + fpext_acc_reduce(acc) * fpext_from_words(h, ulong(b), highs);
             q += low_len;
         }
     } else
@@ -104,7 +104,7 @@ kernel void stacked_column_values(
                 if (at < low_len) {
                     LANE_GUARD(i, low_len) {
                         FpL x = lane_load(q, i);
-                        for (uint c = 0u; c < 4u; c++) {
+                        for (uint c = 0u; c < EXT_DEGREE; c++) {
                             acc.c[c] = fp_acc_mad(acc.c[c], x.v, lane_load(low + c * low_len, i).v);
                         }
                     }
@@ -112,7 +112,7 @@ kernel void stacked_column_values(
             }
             acc = fpext_acc_fold(acc);
         }
-        total = total + fpext_acc_reduce(acc) * fpext_make(h[b], h[highs + b], h[2ul * highs + b], h[3ul * highs + b]);
+        total = total + fpext_acc_reduce(acc) * fpext_from_words(h, ulong(b), highs);
         q += low_len;
     }
     FpExt sum = fpext_group_sum(total, scratch, tid, tpg);

@@ -28,7 +28,7 @@ kernel void whir_query_points(
     uint gid [[thread_position_in_grid]]) {
     if (gid >= p.queries) return;
     uint index = fp_to_u32(drawn[gid]) & ((1u << p.log_leaves) - 1u);
-    FpExt gamma = fpext_make(drawn[p.queries], drawn[p.queries + 1u], drawn[p.queries + 2u], drawn[p.queries + 3u]);
+    FpExt gamma = fpext_from_words(drawn, p.queries, 1u);
     indices[gid] = index;
     points[gid] = fp_pow(p.omega, index);
     gammas[gid] = fpext_pow(gamma, gid + 2u);
@@ -58,7 +58,7 @@ kernel void whir_term_tables(
     }
     if (gid < high) {
         if (p.product != 0u) term_high[gid] = eq[low + gid] * scale[0];
-        FpExt factor = fpext_make(gamma[0], gamma[1], gamma[2], gamma[3]);
+        FpExt factor = fpext_from_words(gamma, 0u, 1u);
         term_high[p.product * high + gid] = factor * fpext_pow(z, gid << p.log_low);
     }
 }

@@ -1,5 +1,4 @@
-//! `openvm-metal bench`, for developers: rates of kernels, proofs beside OpenVM's engines, and whole executions. `tools/bench-page` draws the
-//! JSON of kernels and of proofs.
+//! `openvm-metal bench`, for developers: rates of kernels, proofs beside OpenVM's engines, and whole executions.
 
 mod block;
 mod energy;

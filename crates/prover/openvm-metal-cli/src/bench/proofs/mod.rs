@@ -61,7 +61,7 @@ pub struct ProofArgs {
     /// Set the stacked height to 2^H.
     #[arg(long, value_name = "H", default_value_t = 21, value_parser = clap::value_parser!(u8).range(14..=24))]
     log_stacked: u8,
-    /// Print JSON, as `tools/bench-page` reads it.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
     /// Compile the constraint kernels of all cases for CUDA devices into DIR, and make no proof. The cache for them is the folder

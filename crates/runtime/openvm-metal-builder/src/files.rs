@@ -6,6 +6,7 @@ use std::{
     io::{self, Write},
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, SystemTime},
 };
 
 /// Makes a folder and those above it.
@@ -87,6 +88,21 @@ pub fn remove_foreign(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Notes that a file is used now; a file system that keeps no times forgets it.
+pub fn note_use(path: &Path) {
+    let _ = File::open(path).and_then(|file| file.set_modified(SystemTime::now()));
+}
+
+/// Removes the files of a folder that were neither written nor noted as used for some time. Whatever cannot be removed stays.
+pub fn remove_unused(folder: &Path, unused: Duration) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let age = entry.metadata().and_then(|found| found.modified());
+        if age.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > unused)) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::thread;
@@ -110,5 +126,23 @@ mod tests {
             }
         });
         let _ = fs::remove_file(path);
+    }
+
+    #[test]
+    fn files_that_nobody_uses_are_removed() {
+        let folder = std::env::temp_dir().join(format!("unused-{}", std::process::id()));
+        make_folder(&folder).expect("a folder");
+        let [old, used] = ["old", "used"].map(|name| folder.join(name));
+        let hour = Duration::from_secs(3600);
+        for path in [&old, &used] {
+            write(path, b"").expect("a file");
+            let file = File::open(path).expect("a file");
+            file.set_modified(SystemTime::now() - 2 * hour)
+                .expect("a time");
+        }
+        note_use(&used);
+        remove_unused(&folder, hour);
+        assert!(!old.exists() && used.exists());
+        fs::remove_dir_all(&folder).expect("removed");
     }
 }

@@ -1,9 +1,9 @@
 //! State that all steps of a build share: the compiler, the folders, and the compilation of a unit.
 
 use std::{
-    env,
+    env, fs,
     path::{Path, PathBuf},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
     codegen_cpp::Flavour,
     compiler::Compiler,
     error::BuildError,
+    files,
     lexer::Tokens,
     preprocess::{preprocess, Preprocessed, Request, METAL_VERSION},
     scan::Scan,
@@ -19,6 +20,9 @@ use crate::{
     target_cpu::Isa,
     target_metallib::AppleTools,
 };
+
+/// Time for which no build took a compiled file after which it is removed.
+const MOST_UNUSED: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// A `.metal` file.
 pub(super) struct Unit {
@@ -83,7 +87,8 @@ impl Context {
         }
     }
 
-    /// Compiles `text` with `options` to `output`, unless nothing changed.
+    /// Compiles `text` with `options` to `output`, unless nothing changed. Clippy, documentation and each profile of cargo have
+    /// a folder of their own: what was compiled for one is copied for the others.
     pub fn compile(
         &self,
         u: &Unit,
@@ -92,26 +97,44 @@ impl Context {
         output: &Path,
         target: &str,
     ) -> Result<(), BuildError> {
-        let options_key = options.join("\n");
+        let here = self.out.display().to_string();
+        let options_key = options.join("\n").replace(&here, "");
         let key = cache::hash(&[&self.compiler.version, shim::version(), &options_key, text]);
         cache::cached(output, &key, || {
             let source = output.with_extension("cpp");
             write_if_changed(&source, text)?;
-            let mut args = options.to_vec();
-            args.extend([
-                "-o".into(),
-                output.display().to_string(),
-                source.display().to_string(),
-            ]);
-            let start = Instant::now();
-            self.compiler.run(&args, &u.file, target)?;
-            if env::var_os("OPENVM_METAL_BUILD_VERBOSE").is_some() {
-                println!(
-                    "{} for {target}: {:.2} s",
-                    u.name,
-                    start.elapsed().as_secs_f64()
-                );
-            }
+            let run = |output: &Path| {
+                let mut args = options.to_vec();
+                args.extend([
+                    "-o".into(),
+                    output.display().to_string(),
+                    source.display().to_string(),
+                ]);
+                let start = Instant::now();
+                self.compiler.run(&args, &u.file, target)?;
+                if env::var_os("OPENVM_METAL_BUILD_VERBOSE").is_some() {
+                    println!(
+                        "{} for {target}: {:.2} s",
+                        u.name,
+                        start.elapsed().as_secs_f64()
+                    );
+                }
+                Ok(())
+            };
+            // target/debug/build/PACKAGE-HASH/out
+            let Some(folder) = self.out.ancestors().nth(4) else {
+                return run(output);
+            };
+            let folder = folder.join("openvm-metal-kernels");
+            let shared = folder.join(&key);
+            cache::cached(&shared, &key, || {
+                files::remove_unused(&folder, MOST_UNUSED);
+                run(&shared)
+            })?;
+            // The file and what `cached` keeps beside it.
+            files::note_use(&shared);
+            files::note_use(&shared.with_extension("key"));
+            fs::copy(&shared, output).map_err(|e| BuildError::io(output, e))?;
             Ok(())
         })
     }

@@ -23,8 +23,10 @@ def kernels(text):
     return re.findall(r"\bkernel\s+void\s+(\w+)\s*\(", text)
 
 
-def opencl(text, header):
-    """The unit as C++ for OpenCL, `header` (a path) in place of Apple's headers."""
+def opencl(text, header, parameters=None):
+    """The unit as C++ for OpenCL, `header` (a path) in place of Apple's headers. `parameters` turns the parameters of a
+    kernel into those of the result and its first statements, by default with OpenCL's functions for positions."""
+    parameters = parameters or _parameters
     text = _without_comments(text)
     text = re.sub(r"^\s*#\s*include\s*<metal_\w+>.*$", "", text, flags=re.M)
     text = re.sub(r"^\s*#\s*pragma\s+METAL\b.*$", "", text, flags=re.M)
@@ -39,9 +41,9 @@ def opencl(text, header):
     for m in re.finditer(r"(?:\[\[max_total_threads_per_threadgroup\(\w+\)\]\]\s*)?\bkernel\s+void\s+(\w+)\s*\(", text):
         close = _matching(text, m.end() - 1)
         brace = text.index("{", close)
-        parameters, first = _parameters(text[m.end() : close])
+        kept, first = parameters(text[m.end() : close])
         out.append(text[at : m.start()])
-        out.append(f"__kernel void {m.group(1)}({', '.join(parameters)}) {{ {' '.join(first)}")
+        out.append(f"__kernel void {m.group(1)}({', '.join(kept)}) {{ {' '.join(first)}")
         at = brace + 1
     return "".join(out) + text[at:]
 
@@ -104,14 +106,19 @@ def _matching(text, at):
     raise ValueError("a parenthesis is not closed")
 
 
-def _parameters(text):
-    """Parameters of the OpenCL kernel and the statements that define the others."""
-    kept, first = [], []
+def attributes(text):
+    """Type, name, attribute and index of each parameter of a kernel."""
     for p in _split(re.sub(r"//[^\n]*", "", text)):
         m = re.fullmatch(r"(.*?)(\w+)\s*\[\[(\w+)(?:\((\d+)\))?\]\]", p.strip(), flags=re.S)
         if not m:
             raise ValueError(f"a kernel parameter without attribute: {p.strip()}")
-        kind, name, attribute = m.group(1).strip(), m.group(2), m.group(3)
+        yield m.group(1).strip(), m.group(2), m.group(3), m.group(4)
+
+
+def _parameters(text):
+    """Parameters of the OpenCL kernel and the statements that define the others."""
+    kept, first = [], []
+    for kind, name, attribute, _ in attributes(text):
         if attribute == "threads_per_simdgroup":
             first.append(f"{kind} {name} = {SIMD_WIDTH};")
         elif attribute in POSITIONS:

@@ -3,7 +3,7 @@
 use super::math::{ln, Float};
 use super::parallel::{pieces, Shared};
 use super::reduce::{join_lanes, pairs, Sum};
-use super::vector::{self, load, Work, BLOCK};
+use super::vector::{self, each_block, Work, BLOCK};
 use crate::LossOp;
 
 /// Loss of `count` pairs; sums are held in `f64`.
@@ -87,21 +87,15 @@ impl<T: Float, R: Term> Work for Total<T, R> {
     #[inline(always)]
     fn run(self) -> f64 {
         let mut lanes = [0.0; BLOCK];
-        let mut at = 0;
-        while at < self.count {
-            let len = BLOCK.min(self.count - at);
-            // SAFETY: `at + len <= count`.
-            let (p, t): ([T; BLOCK], [T; BLOCK]) = unsafe {
-                (
-                    load(self.p.add(at), len, T::ONE),
-                    load(self.t.add(at), len, T::ONE),
-                )
-            };
-            // A prediction of 1 for a target of 1 costs nothing, whatever the loss.
-            for i in 0..BLOCK {
-                lanes[i] += R::of(p[i].to_f64(), t[i].to_f64());
-            }
-            at += len;
+        // SAFETY: `count` elements of both.
+        unsafe {
+            let p = (self.p, T::ONE);
+            each_block((p, (self.t, T::ONE)), self.count, |p: [T; BLOCK], t| {
+                // A prediction of 1 for a target of 1 costs nothing, whatever the loss.
+                for i in 0..BLOCK {
+                    lanes[i] += R::of(p[i].to_f64(), t[i].to_f64());
+                }
+            });
         }
         join_lanes(lanes, Sum)
     }

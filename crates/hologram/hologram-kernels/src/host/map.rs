@@ -2,7 +2,7 @@
 
 use super::parallel::{ranges, Shared};
 use super::unary::Unary;
-use super::vector::{self, load, store, Work, BLOCK, SHORT_BLOCK};
+use super::vector::{self, blocks, none, Work, BLOCK, SHORT_BLOCK};
 
 /// `dst[i]` = `op` of `src[i]`; `src` may be `dst`.
 pub(super) fn map<T, U>(dst: *mut T, src: *const T, count: usize, op: U)
@@ -47,25 +47,28 @@ impl<T: super::element::Element, U: Unary<T>, const N: usize> Work for Map<T, U,
 
     #[inline(always)]
     fn run(self) {
-        let mut at = 0;
-        while at < self.count {
-            let len = N.min(self.count - at);
-            // SAFETY: `at + len <= count`.
-            let block: [T; N] = unsafe { load(self.src.add(at), len, T::ONE) };
-            let mut out = block;
-            for x in &mut out {
-                *x = self.op.apply(*x);
-            }
-            if U::HAS_RARE && block.iter().fold(false, |any, &x| any | self.op.is_rare(x)) {
-                for (y, &x) in out.iter_mut().zip(&block) {
-                    if self.op.is_rare(x) {
-                        *y = self.op.apply_rare(x);
+        let op = self.op;
+        // SAFETY: `count` elements of both.
+        unsafe {
+            blocks(
+                self.dst,
+                ((self.src, T::ONE), none(), none()),
+                self.count,
+                |block: [T; N], _, _| {
+                    let mut out = block;
+                    for x in &mut out {
+                        *x = op.apply(*x);
                     }
-                }
-            }
-            // SAFETY: as above; the block of `src` was read before.
-            unsafe { store(self.dst.add(at), len, out) };
-            at += len;
+                    if U::HAS_RARE && block.iter().fold(false, |any, &x| any | op.is_rare(x)) {
+                        for (y, &x) in out.iter_mut().zip(&block) {
+                            if op.is_rare(x) {
+                                *y = op.apply_rare(x);
+                            }
+                        }
+                    }
+                    out
+                },
+            );
         }
     }
 }

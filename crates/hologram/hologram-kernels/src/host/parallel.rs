@@ -1,12 +1,12 @@
 //! Large operations cut into pieces for all cores.
 
-use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Elements of a piece; a multiple of the block.
 pub(super) const PIECE: usize = 1 << 14;
 /// Work below which one core is faster, in bytes that are read and written (or as much time).
-const SMALL: usize = 1 << 19;
+const SMALL: usize = 1 << 21;
 
 /// A pointer that pieces on several threads may use, each in its own range.
 #[derive(Clone, Copy)]
@@ -95,7 +95,26 @@ fn piece_of(piece: usize, count: usize) -> Range<usize> {
     piece * PIECE..count.min((piece + 1) * PIECE)
 }
 
-/// On all cores; not generic, so that there is one copy of its machinery.
+/// On all cores; not generic, so that there is one copy of its machinery. The caller works too: it would wait longer for
+/// threads that sleep than a small operation takes.
 fn all_pieces(pieces: usize, work: &(dyn Fn(usize) -> bool + Sync)) -> bool {
-    (0..pieces).into_par_iter().all(work)
+    let (next, is_good) = (AtomicUsize::new(0), AtomicBool::new(true));
+    let share = || {
+        while is_good.load(Ordering::Relaxed) {
+            let piece = next.fetch_add(1, Ordering::Relaxed);
+            if piece >= pieces {
+                break;
+            }
+            if !work(piece) {
+                is_good.store(false, Ordering::Relaxed);
+            }
+        }
+    };
+    rayon::in_place_scope(|scope| {
+        for _ in 1..rayon::current_num_threads().min(pieces) {
+            scope.spawn(|_| share());
+        }
+        share();
+    });
+    is_good.into_inner()
 }

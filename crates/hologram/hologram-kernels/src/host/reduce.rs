@@ -2,7 +2,7 @@
 
 use super::element::Element;
 use super::parallel::{pieces, Shared};
-use super::vector::{self, load, Work, BLOCK};
+use super::vector::{self, each_block, none, Work, BLOCK};
 
 /// Blocks that are added up before the sums are added in pairs.
 const RUN: usize = 64;
@@ -83,25 +83,25 @@ impl<T: Element, F: Fold<T>> Work for Reduce<T, F> {
 
     #[inline(always)]
     fn run(self) -> T {
-        let mut total = [self.op.empty(); BLOCK];
-        let mut at = 0;
-        while at < self.count {
-            let mut lanes = [self.op.empty(); BLOCK];
-            let end = self.count.min(at + RUN * BLOCK);
-            while at < end {
-                let len = BLOCK.min(end - at);
-                // SAFETY: `at + len <= count`.
-                let block: [T; BLOCK] = unsafe { load(self.src.add(at), len, self.op.empty()) };
-                for i in 0..BLOCK {
-                    lanes[i] = self.op.join(lanes[i], block[i]);
-                }
-                at += len;
+        let Self { src, count, op } = self;
+        let mut total = [op.empty(); BLOCK];
+        for at in (0..count).step_by(RUN * BLOCK) {
+            let mut lanes = [op.empty(); BLOCK];
+            // SAFETY: `at` is below `count`; nothing is written.
+            unsafe {
+                let run = (src.add(at), op.empty());
+                let len = (RUN * BLOCK).min(count - at);
+                each_block((run, none()), len, |block: [T; BLOCK], _| {
+                    for i in 0..BLOCK {
+                        lanes[i] = op.join(lanes[i], block[i]);
+                    }
+                });
             }
             for i in 0..BLOCK {
-                total[i] = self.op.join(total[i], lanes[i]);
+                total[i] = op.join(total[i], lanes[i]);
             }
         }
-        join_lanes(total, self.op)
+        join_lanes(total, op)
     }
 }
 

@@ -4,7 +4,7 @@ use super::element::Element;
 use super::math::{exp, Float};
 use super::parallel::{rows as each_piece, Shared};
 use super::reduce::{join_lanes, Fold, Max, Sum};
-use super::vector::{self, load, store, Work, BLOCK};
+use super::vector::{self, load, Work, BLOCK};
 
 /// Representation of elements in memory.
 pub(super) trait Stored: 'static {
@@ -63,7 +63,7 @@ unsafe fn put<S: Stored>(dst: *mut S::Raw, len: usize, values: [S::Value; BLOCK]
         raw[i] = S::raw(values[i]);
     }
     // SAFETY: the caller's promise.
-    unsafe { store(dst, len, raw) };
+    unsafe { raw.as_ptr().copy_to_nonoverlapping(dst, len) };
 }
 
 /// Factors and summands of the columns.

@@ -4,7 +4,7 @@ use super::element::Element;
 use super::math::Float;
 use super::operand::HostError;
 use super::parallel::{ranges, Shared};
-use super::vector::{self, load, store, Work, BLOCK};
+use super::vector::{self, blocks, none, Work, BLOCK};
 
 /// The right operand.
 #[derive(Clone, Copy)]
@@ -131,28 +131,40 @@ impl<T: Element, B: Binary<T>> Work for Zip<T, B> {
 
     #[inline(always)]
     fn run(self) -> bool {
-        let mut at = 0;
-        while at < self.count {
-            let len = BLOCK.min(self.count - at);
-            // SAFETY: `at + len <= count`.
-            let a: [T; BLOCK] = unsafe { load(self.left.add(at), len, T::ONE) };
-            let b = if let Some(right) = self.right {
-                // SAFETY: as above.
-                unsafe { load(right.add(at), len, T::ONE) }
-            } else {
-                [self.all; BLOCK]
-            };
-            if B::DIVIDES && b.iter().fold(false, |any, &x| any | (x == T::ZERO)) {
-                return false;
+        let Self {
+            dst,
+            left,
+            all,
+            count,
+            op,
+            ..
+        } = self;
+        let mut divides_by_zero = false;
+        let mut apply = |a: [T; BLOCK], mut b: [T; BLOCK]| {
+            if B::DIVIDES {
+                for b in &mut b {
+                    divides_by_zero |= *b == T::ZERO;
+                    *b = if *b == T::ZERO { T::ONE } else { *b };
+                }
             }
             let mut out = a;
             for i in 0..BLOCK {
-                out[i] = self.op.apply(a[i], b[i]);
+                out[i] = op.apply(a[i], b[i]);
             }
-            // SAFETY: as above; both blocks were read before.
-            unsafe { store(self.dst.add(at), len, out) };
-            at += len;
+            out
+        };
+        let left = (left, T::ONE);
+        // SAFETY: `count` elements of each.
+        unsafe {
+            match self.right {
+                Some(right) => blocks(dst, (left, (right, T::ONE), none()), count, |a, b, _| {
+                    apply(a, b)
+                }),
+                None => blocks(dst, (left, none(), none()), count, |a, _, _| {
+                    apply(a, [all; BLOCK])
+                }),
+            }
         }
-        true
+        !divides_by_zero
     }
 }

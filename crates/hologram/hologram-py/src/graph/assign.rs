@@ -76,6 +76,10 @@ fn write(
         return Ok(());
     }
     let value = source.value_in(py, shape)?;
+    // `x[key] += y` writes the elements through a view, and then assigns the view to its own place.
+    if matches!(&value, Value::Leaf(leaf) if leaf.same(at)) {
+        return Ok(());
+    }
     // What still has to read the old elements does it now.
     let skipped = own.as_ref().map_or_else(Vec::new, inner);
     compute_readers(py, &at.storage, &skipped)?;

@@ -222,6 +222,14 @@ pub fn put(
             }
         }
     }
+    if let Ok(value) = value.cast::<PyArray>() {
+        let (to, from) = (array.get(), value.get());
+        if to.element.same(from.element) && Arc::ptr_eq(&to.device, &from.device) {
+            if let Some(to) = view(to, key)? {
+                return assign(py, &to, from);
+            }
+        }
+    }
     otherwise(py)?.1.bind(py).call1((array, key, value))?;
     Ok(())
 }

@@ -6,6 +6,9 @@ use super::kernels::{self, Places};
 use super::walk::{gather, scatter, Form, Space};
 use super::{Expression, View, COLUMN_BYTES};
 
+/// Elements of a row from which on reading it where it is takes less than the steps of one more block.
+const LONG_ROW: usize = 192;
+
 thread_local! {
     /// Columns of a thread, kept for the next piece.
     static SCRATCH: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
@@ -112,18 +115,40 @@ impl<'a> Bound<'a> {
         scratch.values[value] = column;
     }
 
+    /// Elements at whose multiples a block ends: those of a row, if rows are long enough to be read where they are.
+    pub fn row(&self) -> usize {
+        let row = self.space.row();
+        let views = self.forms.iter().zip(&self.expression.types).enumerate();
+        let mut operands = views.take(self.expression.operands);
+        let has_rows = operands.any(|(view, (&form, ty))| {
+            form == Form::Strided && self.space.has_dense_rows(view, ty.size())
+        });
+        let is_copy = self.expression.steps.is_empty();
+        if has_rows && row >= LONG_ROW && !is_copy {
+            row
+        } else {
+            usize::MAX
+        }
+    }
+
     /// Computes elements `at..at + len`, at most a block, and writes the outputs of them.
     ///
     /// # Safety
     /// Those of [`Expression::run`]; no other thread computes the same elements.
     pub unsafe fn compute(&self, scratch: &mut Scratch<'_>, at: usize, len: usize) {
         let expression = self.expression;
+        let row = self.space.row();
+        let in_row = at % row + len <= row;
         for (index, view) in self.operands.iter().enumerate() {
             let size = expression.types[index].size();
             scratch.values[index] = match self.forms[index] {
                 Form::Single => continue,
                 // SAFETY: the view has these elements.
                 Form::Dense => unsafe { view.ptr.add(at * size) },
+                // SAFETY: as above; the elements lie in one row.
+                Form::Strided if in_row && self.space.has_dense_rows(index, size) => unsafe {
+                    view.ptr.offset(self.space.offset(index, at))
+                },
                 Form::Strided => {
                     let column = match self.straight(index) {
                         // SAFETY: as above.

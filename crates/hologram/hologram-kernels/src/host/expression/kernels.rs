@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::super::half::Format;
-use super::super::vector::{self, load, store, Work, BLOCK};
+use super::super::vector::{self, blocks, none, Work, BLOCK};
 use super::divide::divide;
 use super::ordered::Ordered;
 use super::steps::{Step, StepOp};
@@ -39,19 +39,22 @@ impl<A: Value, D: Value, F: Fn(A) -> D> Work for One<A, D, F> {
 
     #[inline(always)]
     fn run(self) {
-        let (dst, a) = (self.places.dst.cast::<D>(), self.places.args[0].cast::<A>());
-        let mut at = 0;
-        while at < self.places.count {
-            let len = BLOCK.min(self.places.count - at);
-            // SAFETY: every place has `count` elements.
-            let a: [A; BLOCK] = unsafe { load(a.add(at), len, A::NONE) };
-            let mut out = [D::NONE; BLOCK];
-            for i in 0..BLOCK {
-                out[i] = (self.f)(a[i]);
-            }
-            // SAFETY: as above.
-            unsafe { store(dst.add(at), len, out) };
-            at += len;
+        let Places { dst, args, count } = self.places;
+        let a = (args[0].cast::<A>(), A::NONE);
+        // SAFETY: every place has `count` elements.
+        unsafe {
+            blocks(
+                dst.cast::<D>(),
+                (a, none(), none()),
+                count,
+                |a: [A; BLOCK], _, _| {
+                    let mut out = [D::NONE; BLOCK];
+                    for i in 0..BLOCK {
+                        out[i] = (self.f)(a[i]);
+                    }
+                    out
+                },
+            );
         }
     }
 }
@@ -91,17 +94,16 @@ pub(super) unsafe fn pairs<A: Value, D: Value>(
     fill: A,
     f: impl Fn([A; BLOCK], [A; BLOCK]) -> [D; BLOCK],
 ) {
-    let dst = places.dst.cast::<D>();
     let [a, b] = [0, 1].map(|i| places.args[i].cast::<A>());
-    let mut at = 0;
-    while at < places.count {
-        let len = BLOCK.min(places.count - at);
-        // SAFETY: `at + len` is at most `count`.
-        let (a, b) = unsafe { (load(a.add(at), len, fill), load(b.add(at), len, fill)) };
-        let out = f(a, b);
-        // SAFETY: as above.
-        unsafe { store(dst.add(at), len, out) };
-        at += len;
+    // SAFETY: the caller's promises.
+    unsafe {
+        let dst = places.dst.cast::<D>();
+        blocks(
+            dst,
+            ((a, fill), (b, fill), none()),
+            places.count,
+            |a, b, _| f(a, b),
+        );
     }
 }
 
@@ -116,24 +118,18 @@ impl<T: Value> Work for Select<T> {
 
     #[inline(always)]
     fn run(self) {
-        let (dst, truth) = (self.places.dst.cast::<T>(), self.places.args[0]);
-        let [a, b] = [1, 2].map(|i| self.places.args[i].cast::<T>());
-        let mut at = 0;
-        while at < self.places.count {
-            let len = BLOCK.min(self.places.count - at);
-            // SAFETY: every place has `count` elements.
-            let truth: [u8; BLOCK] = unsafe { load(truth.add(at), len, 0) };
-            // SAFETY: as above.
-            let a: [T; BLOCK] = unsafe { load(a.add(at), len, T::NONE) };
-            // SAFETY: as above.
-            let b: [T; BLOCK] = unsafe { load(b.add(at), len, T::NONE) };
-            let mut out = [T::NONE; BLOCK];
-            for i in 0..BLOCK {
-                out[i] = if truth[i] != 0 { a[i] } else { b[i] };
-            }
-            // SAFETY: as above.
-            unsafe { store(dst.add(at), len, out) };
-            at += len;
+        let Places { dst, args, count } = self.places;
+        let truth = (args[0], 0);
+        let [a, b] = [1, 2].map(|i| (args[i].cast::<T>(), T::NONE));
+        // SAFETY: every place has `count` elements.
+        unsafe {
+            blocks(dst.cast::<T>(), (truth, a, b), count, |truth, a, b| {
+                let mut out = [T::NONE; BLOCK];
+                for i in 0..BLOCK {
+                    out[i] = if truth[i] != 0 { a[i] } else { b[i] };
+                }
+                out
+            });
         }
     }
 }

@@ -284,11 +284,12 @@ impl Expression {
             }
         }
         let bound = Bound::new(self, space, operands, scalars, outputs);
+        let row = bound.row();
         ranges(count, self.weight(), |range| {
             bound.with_scratch(|scratch| {
                 let mut at = range.start;
                 while at < range.end {
-                    let len = self.block.min(range.end - at);
+                    let len = self.block.min(range.end - at).min(row - at % row);
                     // SAFETY: the caller's promises; ranges are disjoint.
                     unsafe { bound.compute(scratch, at, len) };
                     at += len;

@@ -74,6 +74,21 @@ impl Space {
         }
         Form::Dense
     }
+
+    /// Elements of a row: of the last dimension.
+    pub fn row(&self) -> usize {
+        self.shape[self.shape.len() - 1]
+    }
+
+    /// True if the elements of a row of view number `view`, each of `size` bytes, lie one after the other.
+    pub fn has_dense_rows(&self, view: usize, size: usize) -> bool {
+        self.strides[view].last() == Some(&(size as isize))
+    }
+
+    /// Offset in bytes of row-major index `at` of view number `view`.
+    pub fn offset(&self, view: usize, at: usize) -> isize {
+        Runs::new(&self.shape, &self.strides[view], at, 0).offset
+    }
 }
 
 /// A run of elements of a strided view: offset in bytes of the first, and how many.
@@ -215,8 +230,12 @@ unsafe fn scatter_typed<T: Copy>(
         // SAFETY: `scatter` was promised that these elements are there.
         unsafe {
             let to = dst.offset(offset);
-            for i in 0..len {
-                *to.byte_offset(i as isize * step).cast::<T>() = *src.add(i);
+            if step == size_of::<T>() as isize {
+                std::ptr::copy_nonoverlapping(src, to.cast(), len);
+            } else {
+                for i in 0..len {
+                    *to.byte_offset(i as isize * step).cast::<T>() = *src.add(i);
+                }
             }
             src = src.add(len);
         }

@@ -2,7 +2,7 @@
 
 use super::super::parallel::{rows, Shared};
 use super::super::reduce::{join_lanes, Sum};
-use super::super::vector::{self, load, Work, BLOCK};
+use super::super::vector::{self, each_block, Work, BLOCK};
 use super::super::{gemm as single, map};
 use super::{Format, CHUNK};
 
@@ -124,20 +124,18 @@ impl Work for Dot {
     #[inline(always)]
     fn run(self) -> f32 {
         let mut lanes = [0.0; BLOCK];
-        let mut at = 0;
-        while at < self.count {
-            let len = BLOCK.min(self.count - at);
-            // SAFETY: `at + len <= count`.
-            let (a, b): ([f32; BLOCK], [f32; BLOCK]) = unsafe {
-                (
-                    load(self.left.add(at), len, 0.0),
-                    load(self.right.add(at), len, 0.0),
-                )
-            };
-            for i in 0..BLOCK {
-                lanes[i] = a[i].mul_add(b[i], lanes[i]);
-            }
-            at += len;
+        // SAFETY: `count` elements of both.
+        unsafe {
+            let left = (self.left, 0.0);
+            each_block(
+                (left, (self.right, 0.0)),
+                self.count,
+                |a: [f32; BLOCK], b| {
+                    for i in 0..BLOCK {
+                        lanes[i] = a[i].mul_add(b[i], lanes[i]);
+                    }
+                },
+            );
         }
         join_lanes(lanes, Sum)
     }

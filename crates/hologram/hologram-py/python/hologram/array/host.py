@@ -13,7 +13,7 @@ from .core import Array
 from .devices import Device
 from .dtypes import DType
 
-__all__ = ["call", "from_numpy", "view"]
+__all__ = ["call", "chosen", "from_numpy", "ufunc", "view"]
 
 
 def view(array: Array) -> np.ndarray[Any, Any]:
@@ -75,4 +75,18 @@ def ufunc(function: np.ufunc, *arguments: Any, device: Device, shape: tuple[int,
     device.executor.count_host_operation()
     with np.errstate(all="ignore"):
         function(*seen, out=view(made), casting="unsafe")
+    return made
+
+
+def chosen(condition: Array, x1: Any, x2: Any, *, device: Device, shape: tuple[int, ...], dtype: DType) -> Array:
+    """x1 where the condition holds, else x2; on the processor written where the result is to be."""
+    if not device.on_host:
+        return call(np.where, condition, x1, x2, device=device, result=dtype)
+    seen, first, second = (view(x) if isinstance(x, Array) else x for x in (condition, x1, x2))
+    made = core.new(device, shape, dtype)
+    device.executor.count_host_operation()
+    to = view(made)
+    with np.errstate(all="ignore"):
+        np.copyto(to, second, casting="unsafe")
+        np.copyto(to, first, casting="unsafe", where=seen)
     return made

@@ -1,4 +1,4 @@
-"""Products of matrices and vectors on the device; factorisations, and products of integers and complex numbers, on the host."""
+"""Products of matrices and vectors, on the device or by NumPy's library; factorisations on the host."""
 
 import builtins
 import math
@@ -27,8 +27,6 @@ __all__ = [
 
 _NUMBERS = ("int", "uint", "float", "complex")
 _FIELDS = ("float", "complex")
-# Multiplications of a product below which a call for each of a stack takes longer than they do.
-_SMALL = 64**3
 
 
 def _pair(name: str, x1: Array, x2: Array) -> tuple[Array, Array, DType]:
@@ -42,7 +40,7 @@ def _pair(name: str, x1: Array, x2: Array) -> tuple[Array, Array, DType]:
 def matmul(x1: Array, x2: Array, /, *, out: Array | None = None) -> Array:
     """Products of matrices, of all pairs of a batch; an array of one dimension is a row on the left, a column on the right.
 
-    Floats on the device, with sums in float32 for halves; integers and complex numbers on the host.
+    Floats on GPUs and halves on the device, with sums in float32 for halves; others by NumPy on the host.
     """
     return into(out, _matmul(x1, x2))
 
@@ -52,15 +50,17 @@ def _matmul(x1: Array, x2: Array) -> Array:
     if x1.ndim == 0 or x2.ndim == 0:
         raise ShapeError("matmul: a number is no matrix; use multiply")
     a, b, dtype = _pair("matmul", x1, x2)
+    inner = a.shape[-1], b.shape[-2 if b.ndim > 1 else -1]
+    if inner[0] != inner[1]:
+        raise ShapeError(f"matmul: shapes {x1.shape} and {x2.shape}, {inner[0]} and {inner[1]} must be equal")
+    if dtype.kind != "float" or (a.device.on_host and not dtype.half):
+        batch = layout.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        shape = (*batch, *a.shape[-2:-1], *(b.shape[-1:] if b.ndim > 1 else ()))
+        return host.ufunc(np.matmul, _readable(a), _readable(b), device=a.device, shape=shape, dtype=dtype)
     left, right = a.ndim == 1, b.ndim == 1
     a = expand_dims(a, axis=0) if left else a
     b = expand_dims(b, axis=1) if right else b
-    if a.shape[-1] != b.shape[-2]:
-        raise ShapeError(f"matmul: shapes {x1.shape} and {x2.shape}, {a.shape[-1]} and {b.shape[-2]} must be equal")
-    if dtype.kind == "float":
-        result = _products(a, b, dtype)
-    else:
-        result = host.call(np.matmul, a, b, device=a.device, result=dtype)
+    result = _products(a, b, dtype)
     if right:
         result = basic_view(result, (..., 0))
     if left:
@@ -69,16 +69,11 @@ def _matmul(x1: Array, x2: Array) -> Array:
 
 
 def _products(a: Array, b: Array, dtype: DType) -> Array:
+    """Products on the device, a call for each of a stack."""
     batch = layout.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
     made = core.new(a.device, (*batch, m, n), dtype, zeroed=k == 0)
     if made.size == 0 or k == 0:
-        return made
-    if a.device.on_host and not dtype.half and (batch and m * k * n <= _SMALL or _is_turned(a) or _is_turned(b)):
-        # One call for a stack of small matrices, and none is turned before it is read.
-        a, b = (x if _is_turned(x) else _rows_dense(x) for x in (a, b))
-        with np.errstate(all="ignore"):
-            np.matmul(host.view(a), host.view(b), out=host.view(made))
         return made
     a, b = _rows_dense(a), _rows_dense(b)
     (from_a, at_a, steps_a), (from_b, at_b, steps_b) = a.data(), b.data()
@@ -91,6 +86,11 @@ def _products(a: Array, b: Array, dtype: DType) -> Array:
         offset_b = at_b + builtins.sum(j * s for j, s in zip(index, strides_b))
         _native.gemm_at(executor, (from_a.buffer, offset_a), (from_b.buffer, offset_b), (to.buffer, i * m * n), m, n, k)
     return made
+
+
+def _readable(x: Array) -> Array:
+    """Matrices that NumPy's library reads where they are: it multiplies others without the library."""
+    return x if x.ndim < 2 or _is_turned(x) else _rows_dense(x)
 
 
 def _is_turned(x: Array) -> bool:

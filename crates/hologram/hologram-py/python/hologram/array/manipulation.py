@@ -3,6 +3,7 @@
 On the host: `repeat` by an array of numbers.
 """
 
+import itertools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -59,7 +60,7 @@ def _concatenated(arrays: Sequence[Array], axis: int | None) -> Array:
         parts, axis = [reshape(x, (-1,)) for x in parts], 0
     dtype = parts[0].dtype
     for part in parts[1:]:
-        dtype = dtypes.promote(dtype, part.dtype)
+        dtype = dtype if part.dtype is dtype else dtypes.promote(dtype, part.dtype)
     device = common_device(parts)
     at = axis_of(axis, parts[0].ndim)
     first = parts[0].shape
@@ -166,12 +167,19 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] |
     shifts = shift if isinstance(shift, Sequence) else (shift,) * len(axes)
     if len(shifts) != len(axes):
         raise ShapeError(f"shift, axis: {len(shifts)} and {len(axes)}")
+    moved = [0] * x.ndim
     for by, d in zip(shifts, axes):
-        at = axis_of(d, x.ndim)
-        cut = by % x.shape[at] if x.shape[at] else 0
-        lead = (slice(None),) * at
-        x = concat([basic_view(x, (*lead, slice(-cut, None))), basic_view(x, (*lead, slice(None, -cut)))], axis=at) if cut else core.copied(x)
-    return x
+        moved[axis_of(d, x.ndim)] += by
+    # Of each dimension the pieces from here to there: all of it, or what comes back at the start and the rest.
+    pieces = []
+    for by, extent in zip(moved, x.shape):
+        cut = by % extent if extent else 0
+        whole = (slice(None), slice(None))
+        pieces.append([(slice(-cut, None), slice(cut)), (slice(-cut), slice(cut, None))] if cut else [whole])
+    made = core.new(x.device, x.shape, x.dtype)
+    for piece in itertools.product(*pieces):
+        core.assign(basic_view(made, tuple(to for _, to in piece)), basic_view(x, tuple(start for start, _ in piece)))
+    return made
 
 
 def squeeze(x: Array, /, axis: int | Sequence[int] | None = None) -> Array:
@@ -195,11 +203,11 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0, out: Array | None = None
         raise ShapeError(f"arrays: shapes {[part.shape for part in parts]} differ")
     at, device, dtype = axis_of(axis, len(shape) + 1), common_device(parts), parts[0].dtype
     for part in parts:
-        dtype = dtypes.promote(dtype, part.dtype)
+        dtype = dtype if part.dtype is dtype else dtypes.promote(dtype, part.dtype)
     made = core.new(device, (*shape[:at], len(parts), *shape[at:]), dtype)
     lead = (slice(None),) * at
     for i, part in enumerate(parts):
-        core.assign(basic_view(made, (*lead, i)), astype(part, dtype, copy=False))
+        core.assign(basic_view(made, (*lead, i)), part if part.dtype is dtype else astype(part, dtype))
     return into(out, made)
 
 

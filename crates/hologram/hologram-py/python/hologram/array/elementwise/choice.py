@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from ...errors import DTypeError
 from .. import core, dtypes, host, values
 from ..core import Array, Elementwise, Value, into, step
@@ -81,7 +79,7 @@ def where(condition: Array, x1: Any, x2: Any, /, *, out: Array | None = None) ->
     common_device(arrays)
     shape = broadcast_shapes(*(a.shape for a in arrays))
     if dtype.kind == "complex":
-        return into(out, host.call(lambda c, a, b: np.where(c, a, b), condition, *inputs, device=device, result=dtype))
+        return into(out, host.chosen(condition, *inputs, device=device, shape=shape, dtype=dtype))
     both = [_chosen(x, dtype, shape) for x in inputs]
     chosen = step("select", dtype.buffer, (core.value_of(condition, shape), *both), dtype.buffer, shape)
     return into(out, core.recorded(chosen, shape, dtype, device))

@@ -64,8 +64,8 @@ fn check(params: SystemParams, what: &str, input: impl Fn(&SC) -> Input) {
 /// same, and it needs no more than is planned. Below the least budget it is refused before any work.
 #[test]
 fn a_budget_may_be_as_small_as_the_estimate_without_codewords_and_the_pools_overhead() {
-    let params = app_params_with_100_bits_security(17);
-    let input = keccakf(1 << 6);
+    let params = app_params_with_100_bits_security(16);
+    let input = keccakf(1 << 5);
     for (device, max_kept_codewords) in devices(SMALL_CODE) {
         let mut config = MetalProverConfig::default();
         config.max_kept_codewords = max_kept_codewords;

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hologram import array as hp
 
-from standard import arrays, both, campaign, dtypes_of, mutual_shapes, numpys, same, shapes
+from standard import arrays, both, campaign, dtypes_of, mutual_shapes, numpys, same, shapes, to_numpy
 
 ALL = dtypes_of("bool", "int", "uint", "float", "complex")
 
@@ -190,6 +190,10 @@ def test_orders(data):
         axis = data.draw(st.sampled_from(range(-a.ndim, a.ndim)))
         same(hp.flip(a, axis=axis), xp.flip(a_, axis=axis))
         same(hp.roll(a, -2, axis=axis), xp.roll(a_, -2, axis=axis))
+        axes = data.draw(st.lists(st.integers(0, a.ndim - 1), min_size=1, max_size=3))
+        shifts = [data.draw(st.integers(-7, 7)) for _ in axes]
+        # One axis may be named several times.
+        assert np.array_equal(to_numpy(hp.roll(a, tuple(shifts), axis=tuple(axes))), np.roll(to_numpy(a), shifts, axis=axes), equal_nan=a.dtype.kind in ("float", "complex"))
         to = data.draw(st.sampled_from(range(-a.ndim, a.ndim)))
         same(hp.moveaxis(a, axis, to), xp.moveaxis(a_, axis, to))
         same(hp.repeat(a, 2, axis=axis), xp.repeat(a_, 2, axis=axis))

@@ -103,6 +103,48 @@ fn strides_and_scalars() {
     }
 }
 
+/// Windows of wider matrices, whose rows are read where they are if they are long; the result goes to where one of them is.
+#[test]
+fn windows() {
+    // x + y * 2
+    let steps = vec![
+        step(StepOp::Binary(BinaryOp::Mul), Ty::F64, &[1, 2]),
+        step(StepOp::Binary(BinaryOp::Add), Ty::F64, &[0, 3]),
+    ];
+    let chain = Expression::new(&[Ty::F64; 2], &[Ty::F64], steps, vec![4], None);
+    let chain = chain.expect("an expression");
+    for (rows, cols) in [
+        (3, 5),
+        (7, 191),
+        (50, 192),
+        (9, 2500),
+        (2, 4099),
+        (300, 700),
+    ] {
+        let (wide, tall) = (cols + 3, rows + 2);
+        let mut x: Vec<f64> = (0..tall * wide).map(|i| (i % 1009) as f64).collect();
+        let mut y: Vec<f64> = (0..tall * wide).map(|i| (i % 757) as f64).collect();
+        let before = x.clone();
+        let strides = [wide as isize, 1];
+        let (x_at, y_at) = (wide + 1, 2 * wide + 3);
+        let read = [
+            view(&mut x[x_at..], &strides),
+            view(&mut y[y_at..], &strides),
+        ];
+        let write = [view(&mut x[x_at..], &strides)];
+        let two = [2f64.to_bits()];
+        // SAFETY: windows of matrices; an element is read before it is written.
+        unsafe { chain.run(&[rows, cols], &read, &two, &write, &[false; 2], None) };
+        for (i, (&old, &new)) in before.iter().zip(&x).enumerate() {
+            let (r, c) = (i / wide, i % wide);
+            let is_inside = (1..=rows).contains(&r) && (1..=cols).contains(&c);
+            let added = y.get(i + y_at - x_at).filter(|_| is_inside);
+            let expected = old + 2.0 * added.copied().unwrap_or(0.0);
+            assert_eq!(new, expected, "{rows} x {cols}: {r}, {c}");
+        }
+    }
+}
+
 #[test]
 fn transposed_copies() {
     let copy = Expression::new(&[Ty::U16], &[], vec![], vec![0], None).expect("an expression");

@@ -231,7 +231,8 @@ unsafe fn scatter_typed<T: Copy>(
         unsafe {
             let to = dst.offset(offset);
             if step == size_of::<T>() as isize {
-                std::ptr::copy_nonoverlapping(src, to.cast(), len);
+                // An operand that is written where it is comes from there.
+                std::ptr::copy(src, to.cast(), len);
             } else {
                 for i in 0..len {
                     *to.byte_offset(i as isize * step).cast::<T>() = *src.add(i);

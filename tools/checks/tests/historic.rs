@@ -152,7 +152,7 @@ const TREE_ROWS: &[TreeRow] = &[
     TreeRow {
         changes: &[(
             "prover/openvm-metal-backend/metal/field/fp_ext.h",
-            "alignas(sizeof(U) > 16 ? sizeof(U) : 16)",
+            "alignas(sizeof(U) < 16 && EXT_DEGREE % 4u == 0u ? 16 : sizeof(U))",
             "alignas(16) alignas(sizeof(U))",
         )],
         unit: "openings/whir_round.metal",

@@ -6,11 +6,15 @@ use std::{
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
     thread,
+    time::Duration,
 };
 
 use sha2::{Digest, Sha256};
 
 use crate::{error::BuildError, files};
+
+/// Length of a hash in hexadecimal.
+const SUM: usize = 64;
 
 /// SHA-256 of some parts, in hexadecimal: names what was compiled from them. Kernels are written for circuits and programs
 /// of strangers, who must not find two with one name.
@@ -82,6 +86,27 @@ pub fn cached(
         .map_err(failed)
 }
 
+/// Bytes that [`give`] put at `path`; `None` if there are none, another user's or damaged ones.
+pub fn take(path: &Path) -> Option<Vec<u8>> {
+    let own = files::is_own(path).then(|| fs::read(path).ok());
+    let mut bytes = own.flatten()?;
+    let noted = bytes.split_off(bytes.len().checked_sub(SUM)?);
+    let is_whole = hex(&Sha256::digest(&bytes)).as_bytes() == noted;
+    files::note_use(path);
+    is_whole.then_some(bytes)
+}
+
+/// Puts bytes at `path` for [`take`], and removes files beside it that nobody took for some time. Where nothing can be written,
+/// nothing is.
+pub fn give(path: &Path, bytes: &[u8], unused: Duration) {
+    let sum = hex(&Sha256::digest(bytes));
+    let Some(folder) = path.parent() else { return };
+    if files::make_folder(folder).is_ok() {
+        files::remove_unused(folder, unused);
+        let _ = files::write(path, &[bytes, sum.as_bytes()].concat());
+    }
+}
+
 /// Key of a file list: each path with the hash of its content; `None` if one cannot be read.
 pub fn files_key(files: &[PathBuf]) -> Option<String> {
     let mut key = String::new();
@@ -137,6 +162,25 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+
+    #[test]
+    fn bytes_that_were_given_are_taken_whole_or_not() {
+        let folder = std::env::temp_dir().join(format!("given-{}", std::process::id()));
+        let path = folder.join("kernels").join("key");
+        assert_eq!(take(&path), None);
+        give(&path, b"bytes", Duration::MAX);
+        assert_eq!(take(&path).as_deref(), Some(&b"bytes"[..]));
+        for damaged in [&b"bytes"[..], b""] {
+            fs::write(&path, damaged).expect("a file");
+            assert_eq!(take(&path), None);
+        }
+        fs::remove_dir_all(&folder).expect("removed");
+        // A file in place of the folder.
+        fs::write(&folder, b"").expect("a file");
+        give(&path, b"bytes", Duration::MAX);
+        assert_eq!(take(&path), None);
+        fs::remove_file(&folder).expect("removed");
+    }
 
     /// The folder in which a process of the test is to make the file.
     const FOLDER: &str = "OPENVM_METAL_TEST_CACHE_FOLDER";

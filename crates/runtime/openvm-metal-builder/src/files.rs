@@ -90,7 +90,8 @@ pub fn remove_foreign(path: &Path) -> io::Result<()> {
 
 /// Notes that a file is used now; a file system that keeps no times forgets it.
 pub fn note_use(path: &Path) {
-    let _ = File::open(path).and_then(|file| file.set_modified(SystemTime::now()));
+    let file = OpenOptions::new().write(true).open(path);
+    let _ = file.and_then(|file| file.set_modified(SystemTime::now()));
 }
 
 /// Removes the files of a folder that were neither written nor noted as used for some time. Whatever cannot be removed stays.
@@ -136,7 +137,7 @@ mod tests {
         let hour = Duration::from_secs(3600);
         for path in [&old, &used] {
             write(path, b"").expect("a file");
-            let file = File::open(path).expect("a file");
+            let file = OpenOptions::new().write(true).open(path).expect("a file");
             file.set_modified(SystemTime::now() - 2 * hour)
                 .expect("a time");
         }

@@ -2,7 +2,7 @@
 
 use super::parallel::{ranges, Shared};
 use super::unary::Unary;
-use super::vector::{self, blocks, none, Work, BLOCK, SHORT_BLOCK};
+use super::vector::{self, blocks, none, Block, Work, BLOCK, SHORT_BLOCK};
 
 /// `dst[i]` = `op` of `src[i]`; `src` may be `dst`.
 pub(super) fn map<T, U>(dst: *mut T, src: *const T, count: usize, op: U)
@@ -47,29 +47,33 @@ impl<T: super::element::Element, U: Unary<T>, const N: usize> Work for Map<T, U,
 
     #[inline(always)]
     fn run(self) {
-        let op = self.op;
+        let operands = ((self.src, T::ONE), none(), none());
         // SAFETY: `count` elements of both.
-        unsafe {
-            blocks(
-                self.dst,
-                ((self.src, T::ONE), none(), none()),
-                self.count,
-                |block: [T; N], _, _| {
-                    let mut out = block;
-                    for x in &mut out {
-                        *x = op.apply(*x);
-                    }
-                    if U::HAS_RARE && block.iter().fold(false, |any, &x| any | op.is_rare(x)) {
-                        for (y, &x) in out.iter_mut().zip(&block) {
-                            if op.is_rare(x) {
-                                *y = op.apply_rare(x);
-                            }
-                        }
-                    }
-                    out
-                },
-            );
+        unsafe { blocks(self.dst, operands, self.count, MapBlock::<_, N>(self.op)) };
+    }
+}
+
+/// A block of a map. No closure: the compiler may leave one that is as large out of line, without the instructions of its caller.
+struct MapBlock<U, const N: usize>(U);
+
+impl<T: super::element::Element, U: Unary<T>, const N: usize> Block<T, (), (), T, N>
+    for MapBlock<U, N>
+{
+    #[inline(always)]
+    fn run(&mut self, block: [T; N], _: [(); N], _: [(); N]) -> [T; N] {
+        let op = self.0;
+        let mut out = block;
+        for x in &mut out {
+            *x = op.apply(*x);
         }
+        if U::HAS_RARE && block.iter().fold(false, |any, &x| any | op.is_rare(x)) {
+            for (y, &x) in out.iter_mut().zip(&block) {
+                if op.is_rare(x) {
+                    *y = op.apply_rare(x);
+                }
+            }
+        }
+        out
     }
 }
 

@@ -79,13 +79,28 @@ pub(super) unsafe fn load<T: Copy, const N: usize>(src: *const T, len: usize, fi
     }
 }
 
-/// An operand, and what fills its last block up.
+/// An operand, and the value that stands behind its last elements.
 pub(super) type Filled<T> = (*const T, T);
 
 /// No operand.
 #[inline(always)]
 pub(super) fn none() -> Filled<()> {
     (std::ptr::dangling(), ())
+}
+
+/// Work on a block of each of three operands.
+pub(super) trait Block<A, B, C, D, const N: usize> {
+    /// Must be `#[inline(always)]`, as everything it calls.
+    fn run(&mut self, a: [A; N], b: [B; N], c: [C; N]) -> [D; N];
+}
+
+impl<A, B, C, D, const N: usize, F: FnMut([A; N], [B; N], [C; N]) -> [D; N]> Block<A, B, C, D, N>
+    for F
+{
+    #[inline(always)]
+    fn run(&mut self, a: [A; N], b: [B; N], c: [C; N]) -> [D; N] {
+        self(a, b, c)
+    }
 }
 
 /// Computes `count` elements of `dst` in blocks: `f` gets a block of each operand, which may be `dst`. The last elements
@@ -98,7 +113,7 @@ pub(super) unsafe fn blocks<A: Copy, B: Copy, C: Copy, D: Copy, const N: usize>(
     dst: *mut D,
     operands: (Filled<A>, Filled<B>, Filled<C>),
     count: usize,
-    mut f: impl FnMut([A; N], [B; N], [C; N]) -> [D; N],
+    mut f: impl Block<A, B, C, D, N>,
 ) {
     let ((first_a, fill_a), (first_b, fill_b), (first_c, fill_c)) = operands;
     let rest = count % N;
@@ -115,7 +130,7 @@ pub(super) unsafe fn blocks<A: Copy, B: Copy, C: Copy, D: Copy, const N: usize>(
                 let a = a.add(at).cast::<[A; N]>().read();
                 let b = b.add(at).cast::<[B; N]>().read();
                 let c = c.add(at).cast::<[C; N]>().read();
-                to.add(at).cast::<[D; N]>().write(f(a, b, c));
+                to.add(at).cast::<[D; N]>().write(f.run(a, b, c));
             }
             at += N;
             // No vectors across blocks.

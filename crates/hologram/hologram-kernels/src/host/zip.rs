@@ -141,11 +141,9 @@ impl<T: Element, B: Binary<T>> Work for Zip<T, B> {
         } = self;
         let mut divides_by_zero = false;
         let mut apply = |a: [T; BLOCK], mut b: [T; BLOCK]| {
-            if B::DIVIDES {
-                for b in &mut b {
-                    divides_by_zero |= *b == T::ZERO;
-                    *b = if *b == T::ZERO { T::ONE } else { *b };
-                }
+            if B::DIVIDES && b.iter().fold(false, |any, &x| any | (x == T::ZERO)) {
+                divides_by_zero = true;
+                b = [T::ONE; BLOCK];
             }
             let mut out = a;
             for i in 0..BLOCK {

@@ -192,7 +192,7 @@ def test_old_elements_that_are_computed_later_do_not_return(work, expected):
     for compute in (
         lambda doubled: same(doubled, (values + 1) * 2),
         lambda doubled: [float(hp.sum(doubled)) for _ in range(3)],
-        lambda doubled: a.__setitem__(..., a),
+        lambda doubled: a.__setitem__(..., hp.asarray(values)),
     ):
         x = a + 1
         doubled = x * 2

@@ -11,7 +11,6 @@ use crate::{
     codegen_cpp::Flavour,
     compiler::Compiler,
     error::BuildError,
-    files,
     lexer::Tokens,
     preprocess::{preprocess, Preprocessed, Request, METAL_VERSION},
     scan::Scan,
@@ -21,7 +20,7 @@ use crate::{
     target_metallib::AppleTools,
 };
 
-/// Time for which no build took a compiled file after which it is removed.
+/// Age of a compiled file, since a build made or took it, at which it is removed.
 const MOST_UNUSED: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// A `.metal` file.
@@ -103,7 +102,7 @@ impl Context {
         cache::cached(output, &key, || {
             let source = output.with_extension("cpp");
             write_if_changed(&source, text)?;
-            let run = |output: &Path| {
+            let run = || {
                 let mut args = options.to_vec();
                 args.extend([
                     "-o".into(),
@@ -119,23 +118,25 @@ impl Context {
                         start.elapsed().as_secs_f64()
                     );
                 }
-                Ok(())
+                Ok::<(), BuildError>(())
             };
-            // target/debug/build/PACKAGE-HASH/out
-            let Some(folder) = self.out.ancestors().nth(4) else {
-                return run(output);
-            };
-            let folder = folder.join("openvm-metal-kernels");
-            let shared = folder.join(&key);
-            cache::cached(&shared, &key, || {
-                files::remove_unused(&folder, MOST_UNUSED);
-                run(&shared)
-            })?;
-            // The file and what `cached` keeps beside it.
-            files::note_use(&shared);
-            files::note_use(&shared.with_extension("key"));
-            fs::copy(&shared, output).map_err(|e| BuildError::io(output, e))?;
+            let shared = self.shared().map(|folder| folder.join(&key));
+            if let Some(bytes) = shared.as_deref().and_then(cache::take) {
+                return fs::write(output, bytes).map_err(|e| BuildError::io(output, e));
+            }
+            run()?;
+            if let (Some(shared), Ok(bytes)) = (shared, fs::read(output)) {
+                cache::give(&shared, &bytes, MOST_UNUSED);
+            }
             Ok(())
         })
+    }
+
+    /// Folder of what was compiled, for all build folders of cargo's target folder; `None` where folders are laid out in another way.
+    fn shared(&self) -> Option<PathBuf> {
+        // target/PROFILE/build/PACKAGE-HASH/out
+        let mut above = self.out.ancestors();
+        above.find(|folder| folder.ends_with("build"))?;
+        Some(above.nth(1)?.join("openvm-metal-kernels"))
     }
 }

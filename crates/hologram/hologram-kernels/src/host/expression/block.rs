@@ -6,8 +6,8 @@ use super::kernels::{self, Places};
 use super::walk::{gather, scatter, Form, Space};
 use super::{Expression, View, COLUMN_BYTES};
 
-/// Elements of a row from which on reading it where it is takes less than the steps of one more block.
-const LONG_ROW: usize = 192;
+/// Bytes of a row that takes longer to gather than one more block of steps does.
+const LONG_ROW: usize = 2048;
 
 thread_local! {
     /// Columns of a thread, kept for the next piece.
@@ -121,10 +121,11 @@ impl<'a> Bound<'a> {
         let views = self.forms.iter().zip(&self.expression.types).enumerate();
         let mut operands = views.take(self.expression.operands);
         let has_rows = operands.any(|(view, (&form, ty))| {
-            form == Form::Strided && self.space.has_dense_rows(view, ty.size())
+            let is_long = row.saturating_mul(ty.size()) >= LONG_ROW;
+            form == Form::Strided && is_long && self.space.has_dense_rows(view, ty.size())
         });
         let is_copy = self.expression.steps.is_empty();
-        if has_rows && row >= LONG_ROW && !is_copy {
+        if has_rows && !is_copy {
             row
         } else {
             usize::MAX

@@ -123,13 +123,18 @@ impl<T: Value> Work for Select<T> {
         let [a, b] = [1, 2].map(|i| (args[i].cast::<T>(), T::NONE));
         // SAFETY: every place has `count` elements.
         unsafe {
-            blocks(dst.cast::<T>(), (truth, a, b), count, |truth, a, b| {
-                let mut out = [T::NONE; BLOCK];
-                for i in 0..BLOCK {
-                    out[i] = if truth[i] != 0 { a[i] } else { b[i] };
-                }
-                out
-            });
+            blocks(
+                dst.cast::<T>(),
+                (truth, a, b),
+                count,
+                |truth: [u8; BLOCK], a: [T; BLOCK], b: [T; BLOCK]| {
+                    let mut out = [T::NONE; BLOCK];
+                    for i in 0..BLOCK {
+                        out[i] = if truth[i] != 0 { a[i] } else { b[i] };
+                    }
+                    out
+                },
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Elementwise expressions of strided views in one pass over memory, and folds of them.
 //!
 //! A block of elements goes through all steps while it lies in the cache; blocks are computed by all cores. Operands are read
-//! where they are if they are dense, else a block of them is gathered. Results do not depend on the number of threads.
+//! where they are if they are dense or have long rows, else a block of them is gathered. Results do not depend on the number of threads.
 
 mod block;
 mod divide;
@@ -243,7 +243,7 @@ impl Expression {
     ///
     /// # Safety
     /// Views are as many as the types say, with a stride for each dimension, aligned, and lie in live memory; nobody else uses
-    /// what is written, and nobody writes what is read. What is written may be exactly a dense operand where there is one
+    /// what is written, and nobody writes what is read. What is written may be exactly the view of an operand where there is one
     /// output and no fold, else it overlaps nothing; no two indices name one element of an output.
     pub unsafe fn run(
         &self,

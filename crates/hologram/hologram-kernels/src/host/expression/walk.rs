@@ -87,7 +87,12 @@ impl Space {
 
     /// Offset in bytes of row-major index `at` of view number `view`.
     pub fn offset(&self, view: usize, at: usize) -> isize {
-        Runs::new(&self.shape, &self.strides[view], at, 0).offset
+        let (mut rest, mut offset) = (at, 0);
+        for (&extent, &stride) in self.shape.iter().zip(&self.strides[view]).rev() {
+            offset += (rest % extent) as isize * stride;
+            rest /= extent;
+        }
+        offset
     }
 }
 
@@ -198,7 +203,7 @@ unsafe fn gather_typed<T: Copy>(
 /// Copies `count` elements from `src`, one after the other, to the places of a view from index `at` on.
 ///
 /// # Safety
-/// As [`gather`], the other way round.
+/// As [`gather`], the other way round; `src` may be the view itself if its elements lie one after the other.
 pub(super) unsafe fn scatter(
     src: *const u8,
     (dst, size): (*mut u8, usize),

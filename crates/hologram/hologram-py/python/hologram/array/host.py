@@ -67,7 +67,7 @@ def call(function: Callable[..., Any], *arguments: Any, device: Device, result: 
 
 
 def ufunc(function: np.ufunc, *arguments: Any, device: Device, shape: tuple[int, ...], dtype: DType) -> Array:
-    """Calls an elementwise function of NumPy's; on the processor it writes where the result is to be."""
+    """Calls an elementwise function of NumPy's, or `matmul`; on the processor it writes where the result is to be."""
     if not device.on_host or dtype is dtypes.bfloat16:
         return call(function, *arguments, device=device, result=dtype)
     seen = [view(a) if isinstance(a, Array) else a for a in arguments]

@@ -56,7 +56,10 @@ def _matmul(x1: Array, x2: Array) -> Array:
     if dtype.kind != "float" or (a.device.on_host and not dtype.half):
         batch = layout.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         shape = (*batch, *a.shape[-2:-1], *(b.shape[-1:] if b.ndim > 1 else ()))
-        return host.ufunc(np.matmul, _readable(a), _readable(b), device=a.device, shape=shape, dtype=dtype)
+        a, b = _readable(a), _readable(b)
+        # No other thread writes the factors meanwhile.
+        with core.changes:
+            return host.ufunc(np.matmul, a, b, device=a.device, shape=shape, dtype=dtype)
     left, right = a.ndim == 1, b.ndim == 1
     a = expand_dims(a, axis=0) if left else a
     b = expand_dims(b, axis=1) if right else b
@@ -89,8 +92,11 @@ def _products(a: Array, b: Array, dtype: DType) -> Array:
 
 
 def _readable(x: Array) -> Array:
-    """Matrices that NumPy's library reads where they are: it multiplies others without the library."""
-    return x if x.ndim < 2 or _is_turned(x) else _rows_dense(x)
+    """Matrices, or a vector, that BLAS reads where they are; NumPy multiplies others by slow loops."""
+    if x.ndim < 2:
+        _, _, (step,) = x.data()
+        return x if step > 0 or x.size < 2 else core.copied(x)
+    return x if _is_turned(x) else _rows_dense(x)
 
 
 def _is_turned(x: Array) -> bool:

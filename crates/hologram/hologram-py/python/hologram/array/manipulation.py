@@ -60,7 +60,7 @@ def _concatenated(arrays: Sequence[Array], axis: int | None) -> Array:
         parts, axis = [reshape(x, (-1,)) for x in parts], 0
     dtype = parts[0].dtype
     for part in parts[1:]:
-        dtype = dtype if part.dtype is dtype else dtypes.promote(dtype, part.dtype)
+        dtype = dtypes.promote(dtype, part.dtype)
     device = common_device(parts)
     at = axis_of(axis, parts[0].ndim)
     first = parts[0].shape
@@ -170,7 +170,7 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] |
     moved = [0] * x.ndim
     for by, d in zip(shifts, axes):
         moved[axis_of(d, x.ndim)] += by
-    # Of each dimension the pieces from here to there: all of it, or what comes back at the start and the rest.
+    # The slices of each dimension and where they go: the whole dimension, or its end to the start and the rest behind.
     pieces = []
     for by, extent in zip(moved, x.shape):
         cut = by % extent if extent else 0
@@ -203,7 +203,7 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0, out: Array | None = None
         raise ShapeError(f"arrays: shapes {[part.shape for part in parts]} differ")
     at, device, dtype = axis_of(axis, len(shape) + 1), common_device(parts), parts[0].dtype
     for part in parts:
-        dtype = dtype if part.dtype is dtype else dtypes.promote(dtype, part.dtype)
+        dtype = dtypes.promote(dtype, part.dtype)
     made = core.new(device, (*shape[:at], len(parts), *shape[at:]), dtype)
     lead = (slice(None),) * at
     for i, part in enumerate(parts):

@@ -86,14 +86,17 @@ pub fn cached(
         .map_err(failed)
 }
 
-/// Bytes that [`give`] put at `path`; `None` if there are none, another user's or damaged ones.
+/// Bytes that [`give`] put at `path`; `None` if there are none, damaged ones, or those of another user than the
+/// folder's.
 pub fn take(path: &Path) -> Option<Vec<u8>> {
     let own = files::is_own(path).then(|| fs::read(path).ok());
     let mut bytes = own.flatten()?;
     let noted = bytes.split_off(bytes.len().checked_sub(SUM)?);
     let is_whole = hex(&Sha256::digest(&bytes)).as_bytes() == noted;
-    files::note_use(path);
-    is_whole.then_some(bytes)
+    is_whole.then(|| {
+        files::note_use(path);
+        bytes
+    })
 }
 
 /// Puts bytes at `path` for [`take`], and removes files beside it that nobody took for some time. Where nothing can be written,
@@ -170,7 +173,9 @@ mod tests {
         assert_eq!(take(&path), None);
         give(&path, b"bytes", Duration::MAX);
         assert_eq!(take(&path).as_deref(), Some(&b"bytes"[..]));
-        for damaged in [&b"bytes"[..], b""] {
+        let whole = fs::read(&path).expect("a file");
+        let changed = [&b"c"[..], &whole[1..]].concat();
+        for damaged in [&changed[..], &whole[1..], b"bytes", b""] {
             fs::write(&path, damaged).expect("a file");
             assert_eq!(take(&path), None);
         }

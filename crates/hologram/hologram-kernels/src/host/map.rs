@@ -53,7 +53,7 @@ impl<T: super::element::Element, U: Unary<T>, const N: usize> Work for Map<T, U,
     }
 }
 
-/// A block of a map. No closure: the compiler may leave one that is as large out of line, without the instructions of its caller.
+/// Block of a map; a closure of this size may stay out of line, without its caller's instructions.
 struct MapBlock<U, const N: usize>(U);
 
 impl<T: super::element::Element, U: Unary<T>, const N: usize> Block<T, (), (), T, N>

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Elements of a piece; a multiple of the block.
 pub(super) const PIECE: usize = 1 << 14;
-/// Work below which one core is faster, in bytes that are read and written (or as much time).
+/// Work below which one core is faster, in bytes that are read and written (or as much time); less in tests, whose arrays are small.
 const SMALL: usize = if cfg!(test) { 1 << 19 } else { 1 << 21 };
 
 /// A pointer that pieces on several threads may use, each in its own range.

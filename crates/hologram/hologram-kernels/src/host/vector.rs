@@ -90,7 +90,7 @@ pub(super) fn none() -> Filled<()> {
 
 /// Work on a block of each of three operands.
 pub(super) trait Block<A, B, C, D, const N: usize> {
-    /// Must be `#[inline(always)]`, as everything it calls.
+    /// Must be `#[inline(always)]`, as everything it calls. Closures are for little work: compilers decide about them.
     fn run(&mut self, a: [A; N], b: [B; N], c: [C; N]) -> [D; N];
 }
 

@@ -4,7 +4,7 @@ use super::element::Element;
 use super::math::Float;
 use super::operand::HostError;
 use super::parallel::{ranges, Shared};
-use super::vector::{self, blocks, none, Work, BLOCK};
+use super::vector::{self, blocks, none, Block, Work, BLOCK};
 
 /// The right operand.
 #[derive(Clone, Copy)]
@@ -131,38 +131,58 @@ impl<T: Element, B: Binary<T>> Work for Zip<T, B> {
 
     #[inline(always)]
     fn run(self) -> bool {
-        let Self {
-            dst,
-            left,
-            all,
-            count,
-            op,
-            ..
-        } = self;
-        let mut divides_by_zero = false;
-        let mut apply = |a: [T; BLOCK], mut b: [T; BLOCK]| {
-            if B::DIVIDES && b.iter().fold(false, |any, &x| any | (x == T::ZERO)) {
-                divides_by_zero = true;
-                b = [T::ONE; BLOCK];
-            }
-            let mut out = a;
-            for i in 0..BLOCK {
-                out[i] = op.apply(a[i], b[i]);
-            }
-            out
+        let left = (self.left, T::ONE);
+        let mut work = ZipBlock {
+            op: self.op,
+            all: self.all,
+            divides_by_zero: false,
         };
-        let left = (left, T::ONE);
         // SAFETY: `count` elements of each.
         unsafe {
             match self.right {
-                Some(right) => blocks(dst, (left, (right, T::ONE), none()), count, |a, b, _| {
-                    apply(a, b)
-                }),
-                None => blocks(dst, (left, none(), none()), count, |a, _, _| {
-                    apply(a, [all; BLOCK])
-                }),
+                Some(right) => {
+                    let operands = (left, (right, T::ONE), none());
+                    blocks(self.dst, operands, self.count, &mut work);
+                }
+                None => blocks(self.dst, (left, none(), none()), self.count, &mut work),
             }
         }
-        !divides_by_zero
+        !work.divides_by_zero
+    }
+}
+
+/// Block of a zip, and whether there was a zero among the divisors: then results are any.
+struct ZipBlock<T, B> {
+    op: B,
+    all: T,
+    divides_by_zero: bool,
+}
+
+impl<T: Element, B: Binary<T>> ZipBlock<T, B> {
+    #[inline(always)]
+    fn apply(&mut self, a: [T; BLOCK], mut b: [T; BLOCK]) -> [T; BLOCK] {
+        if B::DIVIDES && b.iter().fold(false, |any, &x| any | (x == T::ZERO)) {
+            self.divides_by_zero = true;
+            b = [T::ONE; BLOCK];
+        }
+        let mut out = a;
+        for i in 0..BLOCK {
+            out[i] = self.op.apply(a[i], b[i]);
+        }
+        out
+    }
+}
+
+impl<T: Element, B: Binary<T>> Block<T, T, (), T, BLOCK> for &mut ZipBlock<T, B> {
+    #[inline(always)]
+    fn run(&mut self, a: [T; BLOCK], b: [T; BLOCK], _: [(); BLOCK]) -> [T; BLOCK] {
+        self.apply(a, b)
+    }
+}
+
+impl<T: Element, B: Binary<T>> Block<T, (), (), T, BLOCK> for &mut ZipBlock<T, B> {
+    #[inline(always)]
+    fn run(&mut self, a: [T; BLOCK], _: [(); BLOCK], _: [(); BLOCK]) -> [T; BLOCK] {
+        self.apply(a, [self.all; BLOCK])
     }
 }

@@ -111,7 +111,7 @@ fn run_group(group: &str, filter: &str, context: &openvm_metal_common::MetalCont
     use openvm_metal_common::DeviceKind;
 
     let device = context.info();
-    // `every_kernel_is_run_by_a_check` has seed 0 of processors. Fibers of conformance mode take longest, so that they have one seed.
+    // `every_kernel_is_run_by_a_check` has seed 0 of processors. Fibers of conformance mode take longest, so they have one seed.
     let seeds = match (device.kind, device.conformance) {
         (DeviceKind::Cpu, true) => 0..1,
         (DeviceKind::Cpu, false) => 1..2,

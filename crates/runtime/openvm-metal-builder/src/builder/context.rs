@@ -120,7 +120,7 @@ impl Context {
                 }
                 Ok::<(), BuildError>(())
             };
-            let shared = self.shared().map(|folder| folder.join(&key));
+            let shared = shared(&self.out).map(|folder| folder.join(&key));
             if let Some(bytes) = shared.as_deref().and_then(cache::take) {
                 return fs::write(output, bytes).map_err(|e| BuildError::io(output, e));
             }
@@ -131,12 +131,33 @@ impl Context {
             Ok(())
         })
     }
+}
 
-    /// Folder of what was compiled, for all build folders of cargo's target folder; `None` where folders are laid out in another way.
-    fn shared(&self) -> Option<PathBuf> {
-        // target/PROFILE/build/PACKAGE-HASH/out
-        let mut above = self.out.ancestors();
-        above.find(|folder| folder.ends_with("build"))?;
-        Some(above.nth(1)?.join("openvm-metal-kernels"))
+/// Folder of what was compiled, for all build folders below the same target folder of cargo; `None` where folders are laid out in another
+/// way.
+fn shared(out: &Path) -> Option<PathBuf> {
+    // target/PROFILE/build/PACKAGE-HASH/out/metal, with the folder of `--target` before the profile.
+    let build = out.ancestors().take(5).find(|f| f.ends_with("build"))?;
+    Some(build.parent()?.parent()?.join("openvm-metal-kernels"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compiled_kernels_are_beside_the_profiles() {
+        for (out, folder) in [
+            (
+                "/a/build/target/debug/build/c-0/out/metal",
+                Some("/a/build/target"),
+            ),
+            ("/t/x86_64/release/build/c-0/out/metal", Some("/t/x86_64")),
+            ("/build/a/b/c/d/out/metal", None),
+            ("metal", None),
+        ] {
+            let expected = folder.map(|folder| Path::new(folder).join("openvm-metal-kernels"));
+            assert_eq!(shared(Path::new(out)), expected, "{out}");
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! Elementwise expressions of strided views in one pass over memory, and folds of them.
 //!
 //! A block of elements goes through all steps while it lies in the cache; blocks are computed by all cores. Operands are read
-//! where they are if they are dense or have long rows, else a block of them is gathered. Results do not depend on the number of threads.
+//! where they are if they are dense or have long rows, else a block of them is gathered. Results do not depend on the
+//! number of threads.
 
 mod block;
 mod divide;

@@ -115,8 +115,8 @@ fn windows() {
     let chain = chain.expect("an expression");
     for (rows, cols) in [
         (3, 5),
-        (7, 191),
-        (50, 192),
+        (7, 255),
+        (50, 256),
         (9, 2500),
         (2, 4099),
         (300, 700),

@@ -56,10 +56,9 @@ def _matmul(x1: Array, x2: Array) -> Array:
     if dtype.kind != "float" or (a.device.on_host and not dtype.half):
         batch = layout.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         shape = (*batch, *a.shape[-2:-1], *(b.shape[-1:] if b.ndim > 1 else ()))
-        a, b = _readable(a), _readable(b)
         # No other thread writes the factors meanwhile.
         with core.changes:
-            return host.ufunc(np.matmul, a, b, device=a.device, shape=shape, dtype=dtype)
+            return host.ufunc(np.matmul, _readable(a), _readable(b), device=a.device, shape=shape, dtype=dtype)
     left, right = a.ndim == 1, b.ndim == 1
     a = expand_dims(a, axis=0) if left else a
     b = expand_dims(b, axis=1) if right else b

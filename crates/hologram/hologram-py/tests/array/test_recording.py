@@ -1,6 +1,7 @@
 """What is recorded, by many threads at once and for a long time."""
 
 import itertools
+import pickle
 import signal
 import threading
 import time
@@ -224,3 +225,27 @@ def test_numbers_beside_arrays(number, dtype):
 
     for work in (hp.add, hp.multiply, hp.maximum, hp.less, hp.equal, lambda a, b: hp.subtract(b, a), lambda a, b: hp.where(a > 0, a, b)):
         assert outcome(work, number) == outcome(work, Same(number))
+
+
+def test_numpys_part_reads_no_half_written_array():
+    """Products, functions of NumPy's and copies, while another thread writes all elements at once."""
+    ones = hp.eye(700, dtype="float64", device=DEVICE)
+    reads = (lambda a: a @ ones, hp.sort, lambda a: hp.hypot(a, a), lambda a: hp.unique_counts(a).values, lambda a: a.tolist())
+    for read in (*reads, lambda a: hp.asarray(a, copy=True), lambda a: pickle.loads(pickle.dumps(a, 4)), lambda a: round(a, 1)):
+        a = hp.zeros((700, 700), dtype="float64", device=DEVICE).compute()
+        done = threading.Event()
+
+        def write(a=a, done=done):
+            while not done.is_set():
+                a[...] = a + 1.0
+                a[...] = a - 1.0
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            for _ in range(6):
+                found = np.asarray(read(a))
+                assert np.unique(found).size == 1
+        finally:
+            done.set()
+            writer.join()

@@ -1,6 +1,7 @@
 """Work that the host's libraries do: NumPy on the array's memory itself where that is the host's, else on a copy.
 
-Each call counts in the executor's `stats()["host_operations"]`; the README lists the functions.
+Each call counts in the executor's `stats()["host_operations"]`; the README lists the functions. No other thread writes arrays while
+NumPy reads them.
 """
 
 from collections.abc import Callable
@@ -33,6 +34,12 @@ def from_numpy(values: Any, device: Device, dtype: DType | None = None) -> Array
     """A new array with the elements of one of NumPy's, converted where a type is given."""
     values = np.asarray(values)
     dtype = dtypes.of(values.dtype) if dtype is None else dtype
+    # They may be a view of an array.
+    with core.changes, np.errstate(all="ignore"):
+        return _copied(values, device, dtype)
+
+
+def _copied(values: np.ndarray[Any, Any], device: Device, dtype: DType) -> Array:
     if values.dtype is dtype.numpy:
         taken = core.taken(values, device, dtype)
         if taken is not None:
@@ -42,11 +49,9 @@ def from_numpy(values: Any, device: Device, dtype: DType | None = None) -> Array
     if made.size == 0:
         return made
     if device.on_host:
-        with np.errstate(all="ignore"):
-            np.copyto(view(made), values, casting="unsafe")
+        np.copyto(view(made), values, casting="unsafe")
     else:
-        with np.errstate(all="ignore"):
-            values = np.ascontiguousarray(values, dtype.numpy)
+        values = np.ascontiguousarray(values, dtype.numpy)
         storage.buffer.from_bytes(values.reshape(-1).view(np.uint8))
     return made
 
@@ -57,24 +62,27 @@ def call(function: Callable[..., Any], *arguments: Any, device: Device, result: 
 
     A named tuple or tuple of arrays becomes a tuple.
     """
-    seen = [view(a) if isinstance(a, Array) else a for a in arguments]
     device.executor.count_host_operation()
-    with np.errstate(all="ignore"):
-        found = function(*seen, **named)
-    if isinstance(found, tuple):
-        return tuple(from_numpy(part, device, result) for part in found)
-    return from_numpy(found, device, result)
+    with core.changes, np.errstate(all="ignore"):
+        found = function(*_seen(arguments), **named)
+        # A result may be a view of an argument.
+        if isinstance(found, tuple):
+            return tuple(from_numpy(part, device, result) for part in found)
+        return from_numpy(found, device, result)
+
+
+def _seen(arguments: tuple[Any, ...]) -> list[Any]:
+    return [view(a) if isinstance(a, Array) else a for a in arguments]
 
 
 def ufunc(function: np.ufunc, *arguments: Any, device: Device, shape: tuple[int, ...], dtype: DType) -> Array:
     """Calls an elementwise function of NumPy's, or `matmul`; on the processor it writes where the result is to be."""
     if not device.on_host or dtype is dtypes.bfloat16:
         return call(function, *arguments, device=device, result=dtype)
-    seen = [view(a) if isinstance(a, Array) else a for a in arguments]
     made = core.new(device, shape, dtype)
     device.executor.count_host_operation()
-    with np.errstate(all="ignore"):
-        function(*seen, out=view(made), casting="unsafe")
+    with core.changes, np.errstate(all="ignore"):
+        function(*_seen(arguments), out=view(made), casting="unsafe")
     return made
 
 
@@ -82,11 +90,11 @@ def chosen(condition: Array, x1: Any, x2: Any, *, device: Device, shape: tuple[i
     """x1 where the condition holds, else x2; on the processor written where the result is to be."""
     if not device.on_host:
         return call(np.where, condition, x1, x2, device=device, result=dtype)
-    seen, first, second = (view(x) if isinstance(x, Array) else x for x in (condition, x1, x2))
     made = core.new(device, shape, dtype)
     device.executor.count_host_operation()
     to = view(made)
-    with np.errstate(all="ignore"):
+    with core.changes, np.errstate(all="ignore"):
+        seen, first, second = _seen((condition, x1, x2))
         np.copyto(to, second, casting="unsafe")
         np.copyto(to, first, casting="unsafe", where=seen)
     return made

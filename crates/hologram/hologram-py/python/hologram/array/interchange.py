@@ -12,7 +12,7 @@ import numpy as np
 
 from .._hologram import bfloat16_of, dlpack_of
 from ..errors import ArgumentError
-from . import dtypes, host
+from . import core, dtypes, host
 from .core import Array
 from .devices import Device, device_of
 
@@ -32,9 +32,11 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
     if dtype is not None and np.dtype(dtype) != values.dtype:
         if copy is False:
             raise ArgumentError(f"copy: {x.dtype.name} becomes {np.dtype(dtype)} only by a copy")
-        return values.astype(dtype)
+        with core.changes:
+            return values.astype(dtype)
     if copy:
-        return values.copy()
+        with core.changes:
+            return values.copy()
     if x.device.on_host:
         storage, _, _ = x.data()
         storage.exported = True
@@ -113,8 +115,9 @@ def _bfloat16(x: Any) -> tuple[bytes, list[int]] | None:
 def pickled(x: Array, protocol: Any = 4) -> tuple[Any, ...]:
     """The elements for a pickle, which protocol 5 may leave out of its bytes: then they are the memory itself, if they are dense."""
     if protocol < 5:
-        values = np.ascontiguousarray(host.view(x))
-        return unpickled, (values.tobytes(), x.dtype, x.shape)
+        with core.changes:
+            values = host.view(x).tobytes()
+        return unpickled, (values, x.dtype, x.shape)
     values = np.ascontiguousarray(to_numpy(x))
     return unpickled, (PickleBuffer(values.reshape(-1).view(np.uint8)), x.dtype, x.shape)
 

@@ -56,8 +56,8 @@ def _matmul(x1: Array, x2: Array) -> Array:
     if dtype.kind != "float" or (a.device.on_host and not dtype.half):
         batch = layout.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         shape = (*batch, *a.shape[-2:-1], *(b.shape[-1:] if b.ndim > 1 else ()))
-        # No other thread writes the factors meanwhile.
         with core.changes:
+            # Both factors are of one moment.
             return host.ufunc(np.matmul, _readable(a), _readable(b), device=a.device, shape=shape, dtype=dtype)
     left, right = a.ndim == 1, b.ndim == 1
     a = expand_dims(a, axis=0) if left else a

@@ -121,7 +121,7 @@ def _rounded(self: Array, digits: int | None = None, /) -> Any:
     """The nearest integers, halves to even; of one element without digits a Python integer."""
     if digits is None:
         return round(self.item()) if self.ndim == 0 else elementwise.round(self)
-    return asarray(np.round(host.view(self), digits), dtype=self.dtype, device=self.device)
+    return host.call(np.round, self, digits, device=self.device, result=self.dtype)
 
 
 def _contains(self: Array, value: Any, /) -> bool:
@@ -201,7 +201,8 @@ def _iterate(self: Array) -> Any:
 
 def _tolist(self: Array) -> Any:
     """The elements as nested lists of Python numbers."""
-    return host.view(self).tolist()
+    with core.changes:
+        return host.view(self).tolist()
 
 
 def _to_device(self: Array, device: str | Device, /, *, stream: Any = None) -> Array:

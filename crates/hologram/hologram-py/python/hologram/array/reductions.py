@@ -235,7 +235,7 @@ def _cumulative(function: Any, fold: str, x: Array, axis: int | None, dtype: Any
     # Into the memory of the result.
     x.device.executor.count_host_operation()
     made = core.new(x.device, shape, to)
-    with np.errstate(all="ignore"):
+    with core.changes, np.errstate(all="ignore"):
         function(host.view(x), out=host.view(made), **given)
     return made
 

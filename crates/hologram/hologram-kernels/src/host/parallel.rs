@@ -95,8 +95,8 @@ fn piece_of(piece: usize, count: usize) -> Range<usize> {
     piece * PIECE..count.min((piece + 1) * PIECE)
 }
 
-/// On all cores; not generic, so that there is one copy of its machinery. The caller works too: it would wait longer for
-/// threads that sleep than a small operation takes.
+/// Runs `work` on all cores; not generic, so that there is one copy of its machinery. The caller works too: it would wait
+/// longer for threads that sleep than a small operation takes.
 fn all_pieces(pieces: usize, work: &(dyn Fn(usize) -> bool + Sync)) -> bool {
     let (next, is_good) = (AtomicUsize::new(0), AtomicBool::new(true));
     let share = || {

@@ -90,7 +90,8 @@ pub(super) fn none() -> Filled<()> {
 
 /// Work on a block of each of three operands.
 pub(super) trait Block<A, B, C, D, const N: usize> {
-    /// Must be `#[inline(always)]`, as everything it calls. Closures are for little work: compilers decide about them.
+    /// Computes a block. It must be `#[inline(always)]`, as everything it calls; compilers decide about closures, which are
+    /// for little work.
     fn run(&mut self, a: [A; N], b: [B; N], c: [C; N]) -> [D; N];
 }
 
@@ -133,7 +134,7 @@ pub(super) unsafe fn blocks<A: Copy, B: Copy, C: Copy, D: Copy, const N: usize>(
                 to.add(at).cast::<[D; N]>().write(f.run(a, b, c));
             }
             at += N;
-            // No vectors across blocks.
+            // Something opaque: LLVM would make vectors across blocks, of strided accesses.
             black_box(());
         }
         if is_last || rest == 0 {

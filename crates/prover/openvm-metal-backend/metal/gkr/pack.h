@@ -3,7 +3,7 @@
 // reads as whole vectors and a GPU thread as one run of bytes.
 #include "../field/fp_ext.h"
 
-/// In memory aligned to itself, to 16 bytes at most; elements of five words are not aligned, and neither are packs of them.
+/// Neighbouring elements, aligned to their size, to 16 bytes at most; elements of five words are aligned to a word, and so are packs of them.
 template <typename T, uint K>
 struct alignas(sizeof(T) > 16 ? (sizeof(T) % sizeof(uint_l) == 0 ? sizeof(uint_l) : sizeof(uint)) : K * sizeof(T) < 16 ? K * sizeof(T) : 16) GkrPack {
     T v[K];

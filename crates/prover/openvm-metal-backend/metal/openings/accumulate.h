@@ -37,7 +37,7 @@ inline FpExtAcc fpext_acc_mad(FpExtAcc acc, FpL x, FpExt w) {
     for (uint k = 0; k < EXT_DEGREE; k++) acc.c[k] = fp_acc_mad_uniform(acc.c[k], x.v, w.c[k].v);
     return acc;
 }
-/// acc + x w + y v, acc folded. Two columns at a time: their loads overlap, and there is no branch for the fold.
+/// acc + x w + y v, acc folded: two wide products for each coefficient. Two columns at a time: their loads overlap, and there is no branch for the fold.
 inline FpExtAcc fpext_acc_mad2(FpExtAcc acc, FpL x, FpExt w, FpL y, FpExt v) {
     return fpext_acc_mad(fpext_acc_mad(acc, x, w), y, v);
 }

@@ -203,7 +203,7 @@ unsafe fn gather_typed<T: Copy>(
 /// Copies `count` elements from `src`, one after the other, to the places of a view from index `at` on.
 ///
 /// # Safety
-/// As [`gather`], the other way round; `src` may be the view itself if its elements lie one after the other.
+/// The view lies in live memory that nobody else uses; `src` has the elements, outside of the view or exactly in its place.
 pub(super) unsafe fn scatter(
     src: *const u8,
     (dst, size): (*mut u8, usize),

@@ -40,6 +40,7 @@ mod memory;
 mod memory_limit;
 mod named_profiles;
 mod order;
+pub mod parallel;
 mod plan;
 mod profile;
 mod report;

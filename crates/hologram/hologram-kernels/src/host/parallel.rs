@@ -1,10 +1,15 @@
 //! Large operations cut into pieces for all cores.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use openvm_metal_common::parallel::run;
 
 /// Elements of a piece; a multiple of the block.
 pub(super) const PIECE: usize = 1 << 14;
+/// Time for which helpers stay awake for the next operation: longer than a piece takes, and than Python between two of them.
+const AWAKE: Duration = Duration::from_micros(300);
 /// Work below which one core is faster, in bytes that are read and written (or as much time); less in tests, whose arrays are small.
 const SMALL: usize = if cfg!(test) { 1 << 19 } else { 1 << 21 };
 
@@ -95,26 +100,14 @@ fn piece_of(piece: usize, count: usize) -> Range<usize> {
     piece * PIECE..count.min((piece + 1) * PIECE)
 }
 
-/// Runs `work` on all cores; not generic, so that there is one copy of its machinery. The caller works too: it would wait
-/// longer for threads that sleep than a small operation takes.
+/// Runs `work` on all cores; not generic, so that there is one copy of its machinery.
 fn all_pieces(pieces: usize, work: &(dyn Fn(usize) -> bool + Sync)) -> bool {
-    let (next, is_good) = (AtomicUsize::new(0), AtomicBool::new(true));
-    let share = || {
-        while is_good.load(Ordering::Relaxed) {
-            let piece = next.fetch_add(1, Ordering::Relaxed);
-            if piece >= pieces {
-                break;
-            }
-            if !work(piece) {
-                is_good.store(false, Ordering::Relaxed);
-            }
+    let is_good = AtomicBool::new(true);
+    run(pieces as u64, 1, AWAKE, &|begin, end| {
+        let mut wanted = (begin..end).take_while(|_| is_good.load(Ordering::Relaxed));
+        if !wanted.all(|piece| work(piece as usize)) {
+            is_good.store(false, Ordering::Relaxed);
         }
-    };
-    rayon::in_place_scope(|scope| {
-        for _ in 1..rayon::current_num_threads().min(pieces) {
-            scope.spawn(|_| share());
-        }
-        share();
     });
     is_good.into_inner()
 }

@@ -5,12 +5,13 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
 use super::subnormals::Flushing;
-use super::{fiber, host, parallel};
+use super::{fiber, host};
 use crate::device_kind::DeviceKind;
 use crate::driver::{kernels, Dispatch};
 use crate::error::{MetalError, Result};
 use crate::grid::Shape;
 use crate::kernel::{CpuEntry, CpuLaunch, KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
+use crate::parallel;
 
 /// Threadgroup memory of a kernel at most, under the profile of a device that has so much.
 pub(super) const THREADGROUP_MEMORY: u32 = 256 << 10;
@@ -104,15 +105,20 @@ pub(super) fn run(dispatch: &Dispatch, conformance: bool, flush: bool) -> Result
     let function = if conformance { entry.scalar } else { entry.run };
     let first = if barriers { 1 } else { FIRST_FLAT_GROUPS };
     let launch = &launch;
-    parallel::run(groups.end - groups.start, first, &|begin, end| {
-        let (begin, end) = (groups.start + begin, groups.start + end);
-        with_arena(|arena, _| {
-            let _flushing = Flushing::begin(flush);
-            // SAFETY: the launch is live, every argument was checked against the kernel's signature,
-            // the buffers are live and borrowed by the caller, and the arena belongs to this thread.
-            unsafe { function(&launch.0, arena, begin, end) }
-        });
-    });
+    parallel::run(
+        groups.end - groups.start,
+        first,
+        parallel::BETWEEN_DISPATCHES,
+        &|begin, end| {
+            let (begin, end) = (groups.start + begin, groups.start + end);
+            with_arena(|arena, _| {
+                let _flushing = Flushing::begin(flush);
+                // SAFETY: the launch is live, every argument was checked against the kernel's signature,
+                // the buffers are live and borrowed by the caller, and the arena belongs to this thread.
+                unsafe { function(&launch.0, arena, begin, end) }
+            });
+        },
+    );
     Ok(())
 }
 

@@ -14,12 +14,12 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use super::dispatch::{missing, with_arena, SharedLaunch};
-use super::parallel;
 use super::subnormals::Flushing;
 use crate::error::{MetalError, Result};
 use crate::kernel::{CpuHooks, CpuThread, CpuThreadFn, KernelSpec};
 use crate::lock;
 use crate::memory::POISON;
+use crate::parallel;
 
 const STACK_BYTES: usize = 64 << 10;
 const SIMD_WIDTH: usize = 32;
@@ -152,17 +152,22 @@ pub(super) fn run(
         return Err(missing(kernel, "it has barriers but no fiber version"));
     };
     let failure: Mutex<Option<MetalError>> = Mutex::new(None);
-    parallel::run(groups.end - groups.start, 1, &|begin, end| {
-        for index in groups.start + begin..groups.start + end {
-            if lock(&failure).is_some() {
-                return;
+    parallel::run(
+        groups.end - groups.start,
+        1,
+        parallel::BETWEEN_DISPATCHES,
+        &|begin, end| {
+            for index in groups.start + begin..groups.start + end {
+                if lock(&failure).is_some() {
+                    return;
+                }
+                let _flushing = Flushing::begin(flush);
+                if let Err(error) = run_group(kernel, function, launch, index, poison) {
+                    lock(&failure).get_or_insert(error);
+                }
             }
-            let _flushing = Flushing::begin(flush);
-            if let Err(error) = run_group(kernel, function, launch, index, poison) {
-                lock(&failure).get_or_insert(error);
-            }
-        }
-    });
+        },
+    );
     let failure = lock(&failure).take();
     failure.map_or(Ok(()), Err)
 }

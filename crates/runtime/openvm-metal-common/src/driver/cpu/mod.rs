@@ -1,10 +1,8 @@
 //! The processor as a device: a dispatch runs when it is encoded.
 
-mod crew;
 mod dispatch;
 mod fiber;
 mod host;
-mod parallel;
 mod profile;
 mod subnormals;
 
@@ -20,6 +18,7 @@ use crate::error::{MetalError, Result};
 use crate::grid::Shape;
 use crate::kernel::KernelSpec;
 use crate::memory::{Segment, Span};
+use crate::parallel;
 use crate::plan::Work;
 use crate::report::{CodeSource, KernelLimits, KernelReport, StartReport};
 
@@ -271,8 +270,13 @@ fn in_chunks(total: u64, work: &(dyn Fn(u64, usize) + Sync)) {
     if total < PARALLEL_COPY {
         return work(0, total as usize);
     }
-    parallel::run(total.div_ceil(COPY_CHUNK), 1, &|begin, end| {
-        let start = begin * COPY_CHUNK;
-        work(start, (total.min(end * COPY_CHUNK) - start) as usize);
-    });
+    parallel::run(
+        total.div_ceil(COPY_CHUNK),
+        1,
+        parallel::BETWEEN_DISPATCHES,
+        &|begin, end| {
+            let start = begin * COPY_CHUNK;
+            work(start, (total.min(end * COPY_CHUNK) - start) as usize);
+        },
+    );
 }

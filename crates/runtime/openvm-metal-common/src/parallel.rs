@@ -1,16 +1,21 @@
-//! Ranges of work on several threads, for dispatches that take from a microsecond to minutes.
+//! Ranges of work on several threads, for work that takes from a microsecond to minutes.
 //!
 //! The caller starts alone and wakes help only when the first microseconds show that it pays, so a tiny dispatch costs little more than a function call.
-//! Helpers are jobs on the current rayon pool, and [stay awake](super::crew) for the caller's next dispatch, which one of them joins by itself
+//! Helpers are jobs on the current rayon pool, and [stay awake](crew) for the caller's next dispatch, which one of them joins by itself
 //! after these microseconds. Unlike in `rayon::join` the caller never runs somebody else's job while it waits: such a job might encode
 //! work of its own in the middle of this dispatch.
+
+mod crew;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use super::crew::{wait_awake, Crew, LONGEST_PIECE};
+use crew::{wait_awake, Crew, LONGEST_PIECE};
+
+/// Time for which helpers stay awake between the dispatches of a program: the caller may be busy with its own last piece.
+pub const BETWEEN_DISPATCHES: Duration = LONGEST_PIECE.saturating_mul(2);
 
 /// The caller works alone for this long before it decides.
 const PROBE: Duration = Duration::from_micros(5);
@@ -55,6 +60,8 @@ struct Job {
     /// Helpers that may be inside `body`.
     active: AtomicUsize,
     caller: Thread,
+    /// Time for which a helper stays awake for the caller's next work.
+    awake: Duration,
 }
 
 // SAFETY: `body` is `Sync` and used only while its owner waits in `run`, see `Job::piece`.
@@ -140,7 +147,7 @@ impl Job {
 
 /// Helps, and then with the caller's next dispatches.
 fn attend(help: Help) {
-    let (crew, began) = (help.0.crew.clone(), Instant::now());
+    let (crew, awake, began) = (help.0.crew.clone(), help.0.awake, Instant::now());
     let mut next = Some(help);
     while let Some((job, index)) = next {
         job.help(index);
@@ -152,18 +159,19 @@ fn attend(help: Help) {
         if began.elapsed() >= STAY {
             rayon::spawn(move || {
                 rayon::yield_now();
-                crew.look().into_iter().for_each(attend);
+                crew.look(awake).into_iter().for_each(attend);
             });
             return;
         }
-        next = crew.look();
+        next = crew.look(awake);
     }
 }
 
 /// Calls `body(begin, end)` for ranges that cover `0..total` once, and returns when all are done.
-/// `first`: size of the first range, something that takes well under 5 microseconds. A body that panics on
+/// `first`: size of the first range, something that takes well under 5 microseconds. Helpers stay awake for the time `awake` for
+/// the caller's next call, which costs their processors' time. A body that panics on
 /// one of several threads ends the process.
-pub(super) fn run(total: u64, first: u64, body: &Body) {
+pub fn run(total: u64, first: u64, awake: Duration, body: &Body) {
     if total <= first {
         return body(0, total);
     }
@@ -187,6 +195,7 @@ pub(super) fn run(total: u64, first: u64, body: &Body) {
         crew: CREW.with(Arc::clone),
         active: AtomicUsize::new(0),
         caller: std::thread::current(),
+        awake,
     });
     let guard = AbortOnUnwind;
     let joined = job.crew.offer((job.clone(), 0)).is_none();
@@ -227,7 +236,7 @@ mod tests {
 
     fn covered(total: u64, unit: Duration) -> Vec<(u64, u64)> {
         let ranges = Mutex::new(Vec::new());
-        run(total, 1, &|begin, end| {
+        run(total, 1, BETWEEN_DISPATCHES, &|begin, end| {
             let start = Instant::now();
             while start.elapsed() < unit * (end - begin) as u32 {}
             ranges.lock().unwrap().push((begin, end));
@@ -266,6 +275,7 @@ mod tests {
             crew: Arc::default(),
             active: AtomicUsize::new(0),
             caller: std::thread::current(),
+            awake: BETWEEN_DISPATCHES,
         };
         job.work();
         let mut expected = vec![60, 60, 60, 53, 44, 37];
@@ -279,13 +289,13 @@ mod tests {
     fn a_panic_ends_the_process() {
         use std::os::unix::process::ExitStatusExt;
         const WHERE: &str = "OPENVM_METAL_TEST_PANIC";
-        const TEST: &str = "driver::cpu::parallel::tests::a_panic_ends_the_process";
+        const TEST: &str = "parallel::tests::a_panic_ends_the_process";
         let threads = rayon::ThreadPoolBuilder::new().num_threads(2).build();
         let threads = threads.expect("two threads");
         if let Some(place) = std::env::var_os(WHERE) {
             threads.install(|| {
                 let caller = std::thread::current().id();
-                run(1_000_000, 1, &|begin, _| {
+                run(1_000_000, 1, BETWEEN_DISPATCHES, &|begin, _| {
                     let is_caller = std::thread::current().id() == caller;
                     // The first piece is the caller's.
                     if begin > 0 && (place == "caller") == is_caller {

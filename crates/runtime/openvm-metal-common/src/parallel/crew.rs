@@ -13,7 +13,7 @@ use crate::lock;
 
 /// The longest piece of work, unless one unit takes longer.
 pub(super) const LONGEST_PIECE: Duration = Duration::from_millis(2);
-/// Time for which a helper polls for more work, and a caller for the end of its helpers' work.
+/// Time for which a caller polls for the end of its helpers' work.
 const AWAKE: Duration = LONGEST_PIECE.saturating_mul(2);
 /// Time for which a helper polls before the pool's other work may have its turn.
 const TURN: Duration = Duration::from_micros(30);
@@ -68,14 +68,14 @@ impl<T> Crew<T> {
         }
     }
 
-    /// Waits for work for a while. On a thread of a rayon pool, whose other jobs are done meanwhile.
-    pub fn look(&self) -> Option<T> {
+    /// Waits for work for a time. On a thread of a rayon pool, whose other jobs are done meanwhile.
+    pub fn look(&self, awake: Duration) -> Option<T> {
         thread_local!(static LOOKS: Cell<bool> = const { Cell::new(false) });
         // A job that is done meanwhile may be such a helper: it does not look as well.
         if LOOKS.replace(true) {
             return None;
         }
-        let end = Instant::now() + AWAKE;
+        let end = Instant::now() + awake;
         let found = loop {
             self.looking.fetch_add(1, Ordering::AcqRel);
             let turn = Instant::now() + TURN;
@@ -139,7 +139,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    while let Some(work) = crew.look() {
+                    while let Some(work) = crew.look(AWAKE) {
                         lock(&taken).push(work);
                     }
                 });
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn looking_ends() {
         let start = Instant::now();
-        assert_eq!(Crew::<()>::default().look(), None);
+        assert_eq!(Crew::<()>::default().look(AWAKE), None);
         wait_awake(|| false);
         assert!(start.elapsed() >= 2 * AWAKE);
         wait_awake(|| true);

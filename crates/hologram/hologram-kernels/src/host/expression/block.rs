@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use super::kernels::{self, Places};
+use super::pitch;
 use super::walk::{gather, scatter, Form, Space};
 use super::{Expression, View, COLUMN_BYTES};
 
@@ -18,6 +19,8 @@ thread_local! {
 pub(super) struct Bound<'a> {
     expression: &'a Expression,
     space: Space,
+    /// Elements from one row to the next, where those between rows go through the steps too.
+    pitch: Option<usize>,
     forms: Vec<Form>,
     operands: &'a [View],
     scalars: &'a [u64],
@@ -58,12 +61,35 @@ impl<'a> Bound<'a> {
         let forms = forms.map(|(view, ty)| space.form(view, ty.size()));
         Self {
             forms: forms.collect(),
+            pitch: None,
             expression,
             space,
             operands,
             scalars,
             outputs,
         }
+    }
+
+    /// The same, and elements between rows may go through the steps, which have a result for every number.
+    pub fn with_pitch(mut self) -> Self {
+        let operands = self.expression.operand_types().iter().zip(&self.forms);
+        let operands = operands.map(|(ty, &form)| (ty.size(), form));
+        self.pitch = pitch::of(&self.space, operands);
+        if self.pitch.is_some() {
+            let (read, written) = self.forms.split_at_mut(self.expression.operands);
+            let strided = read.iter_mut().filter(|form| **form == Form::Strided);
+            strided.for_each(|form| *form = Form::Dense);
+            written.fill(Form::Strided);
+        }
+        self
+    }
+
+    /// Elements that go through the steps, and those between rows that do so too.
+    pub fn elements(&self) -> usize {
+        let row = self.space.row();
+        let count: usize = self.space.shape.iter().product();
+        self.pitch
+            .map_or(count, |pitch| (count / row - 1) * pitch + row)
     }
 
     /// Calls `work` with this thread's columns, in which scalars and operands of one element are spread out.
@@ -102,7 +128,8 @@ impl<'a> Bound<'a> {
             None => return,
         };
         let column = scratch.column(value);
-        let count = self.expression.block;
+        // A block is no longer than the space.
+        let count = self.expression.block.min(self.elements());
         // SAFETY: a column has room for a block of the widest type, and is aligned to 8 bytes.
         unsafe {
             match size {
@@ -202,7 +229,11 @@ impl<'a> Bound<'a> {
                     }
                 } else {
                     let strides = (&self.space.shape[..], &self.space.strides[place][..]);
-                    scatter(from, (view.ptr, size), strides, (at, len));
+                    let to = (view.ptr, size);
+                    match self.pitch {
+                        Some(pitch) => pitch::scatter(from, to, strides, pitch, (at, len)),
+                        None => scatter(from, to, strides, (at, len)),
+                    }
                 }
             }
         }

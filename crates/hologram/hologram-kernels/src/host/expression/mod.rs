@@ -5,18 +5,19 @@
 //! number of threads.
 
 mod block;
+mod copy;
 mod divide;
 mod extremes;
 mod fold;
 mod fold_rows;
 mod kernels;
 mod ordered;
+mod pitch;
 mod position;
 mod scan;
 mod steps;
 #[cfg(test)]
 mod tests;
-mod transpose;
 mod walk;
 mod whole;
 
@@ -244,8 +245,8 @@ impl Expression {
     ///
     /// # Safety
     /// Views are as many as the types say, with a stride for each dimension, aligned, and lie in live memory; nobody else uses
-    /// what is written, and nobody writes what is read. What is written may be exactly the view of an operand where there is one
-    /// output and no fold, else it overlaps nothing; no two indices name one element of an output.
+    /// what is written, and nobody writes what is read or lies between its rows. What is written may be exactly the view of an
+    /// operand where there is one output and no fold, else it overlaps nothing; no two indices name one element of an output.
     pub unsafe fn run(
         &self,
         shape: &[usize],
@@ -279,13 +280,16 @@ impl Expression {
         }
         let space = Space::merged(shape, &strides, &vec![0; shape.len()]);
         if let (true, [from], [to]) = (self.is_copy(), operands, outputs) {
+            let size = self.types[0].size();
             // SAFETY: the caller's promises; a view that is walked across is not the dense one that is written.
-            if unsafe { transpose::copy(&space, self.types[0].size(), from, to) } {
+            if unsafe {
+                copy::rows(&space, size, from, to) || copy::transposed(&space, size, from, to)
+            } {
                 return;
             }
         }
-        let bound = Bound::new(self, space, operands, scalars, outputs);
-        let row = bound.row();
+        let bound = Bound::new(self, space, operands, scalars, outputs).with_pitch();
+        let (count, row) = (bound.elements(), bound.row());
         ranges(count, self.weight(), |range| {
             bound.with_scratch(|scratch| {
                 let mut at = range.start;
@@ -330,8 +334,8 @@ fn number(structure: Structure) -> u64 {
     *known.entry(structure).or_insert_with(next)
 }
 
-/// Bytes of a column: several stay in the first two levels of the cache.
-const COLUMN_BYTES: usize = 16384;
+/// Bytes of a column: some of them stay in the first level of the cache.
+const COLUMN_BYTES: usize = 8192;
 
 /// A column for the result of each step, used again when nothing reads the value any more.
 fn plan_columns(steps: &[Step], fixed: usize, kept: &[usize]) -> (Vec<usize>, usize) {

@@ -362,3 +362,116 @@ fn what_is_no_expression() {
     let error = Expression::new(&many, &[], vec![], vec![], None).expect_err("too many");
     assert_eq!(error, ExpressionError::TooLarge(MOST_VALUES + 1));
 }
+
+/// Views of matrices without a part of each row: into a dense matrix, another such view, every second element, and in place.
+#[test]
+fn rows_a_little_apart() {
+    let steps = vec![
+        step(StepOp::Binary(BinaryOp::Mul), Ty::F64, &[0, 2]),
+        step(StepOp::Binary(BinaryOp::Add), Ty::F64, &[3, 1]),
+    ];
+    let scaled = Expression::new(&[Ty::F64, Ty::F64], &[Ty::F64], steps, vec![4], None);
+    let scaled = scaled.expect("an expression");
+    for (rows, row, between) in [
+        (1, 8, 1),
+        (2, 9, 1),
+        (98, 98, 2),
+        (700, 31, 3),
+        (33, 2000, 200),
+    ] {
+        let pitch = row + between;
+        let cells = rows * pitch;
+        let x: Vec<f64> = (0..cells).map(|i| i as f64 / 3.0).collect();
+        let expected =
+            |i: usize, y: &[f64]| x[i / row * pitch + i % row] * 0.5 + y[i / row * pitch + i % row];
+        let y: Vec<f64> = (0..cells).map(|i| -(i as f64)).collect();
+        let wide = pitch as isize;
+        let scalars = [0.5f64.to_bits()];
+        // Length of what is written, and its strides; none for in place.
+        for (len, strides) in [
+            (rows * row, Some([row as isize, 1])),
+            (cells, Some([wide, 1])),
+            (2 * cells, Some([2 * wide, 2])),
+            (cells, None),
+        ] {
+            let (mut from, mut other) = (x.clone(), y.clone());
+            let mut out = vec![9f64; len];
+            let read = [view(&mut from, &[wide, 1]), view(&mut other, &[wide, 1])];
+            let write = match strides {
+                Some(strides) => view(&mut out, &strides),
+                None => read[1].clone(),
+            };
+            // SAFETY: vectors of their own, with what the strides reach; in place it is the view of an operand.
+            unsafe { scaled.run(&[rows, row], &read, &scalars, &[write], &[false; 2], None) };
+            let (seen, strides) = match strides {
+                Some(strides) => (&out, strides),
+                None => (&other, [wide, 1]),
+            };
+            let at = |i: usize| (i / row) * strides[0] as usize + (i % row) * strides[1] as usize;
+            let mut written = vec![false; len];
+            for i in 0..rows * row {
+                assert_eq!(
+                    seen[at(i)],
+                    expected(i, &y),
+                    "{rows} x {row}, {strides:?}: {i}"
+                );
+                written[at(i)] = true;
+            }
+            for (i, &was_written) in written.iter().enumerate().take(seen.len()) {
+                let before = if seen.len() == len && !std::ptr::eq(seen, &out) {
+                    y[i]
+                } else {
+                    9.0
+                };
+                assert!(
+                    was_written || seen[i] == before,
+                    "{rows} x {row}, {strides:?}: {i}"
+                );
+            }
+        }
+    }
+}
+
+/// Integers between rows may be zeros that are divided by.
+#[test]
+fn any_numbers_lie_between_rows() {
+    for (op, expected) in [(StepOp::FloorDiv, 142_857), (StepOp::Remainder, 1)] {
+        let steps = vec![step(op, Ty::I32, &[0, 1])];
+        let chain = Expression::new(&[Ty::I32; 2], &[], steps, vec![2], None);
+        let chain = chain.expect("an expression");
+        let mut x = vec![1_000_000i32; 990];
+        let mut y: Vec<i32> = (0..990).map(|i| if i % 33 < 30 { 7 } else { 0 }).collect();
+        let mut out = vec![0i32; 900];
+        let read = [view(&mut x, &[33, 1]), view(&mut y, &[33, 1])];
+        let write = [view(&mut out, &[30, 1])];
+        // SAFETY: vectors of their own, with what the strides reach.
+        unsafe { chain.run(&[30, 30], &read, &[], &write, &[false; 2], None) };
+        assert_eq!(out, [expected; 900], "{op:?}");
+    }
+}
+
+/// Copies between views whose rows lie side by side, of which one or both are not dense.
+#[test]
+fn rows_are_copied() {
+    let chain = Expression::new(&[Ty::U16], &[], Vec::new(), vec![0], None).expect("an expression");
+    for (rows, row, from, to) in [
+        (3, 5, 7, 5),
+        (3, 5, 5, 9),
+        (1000, 311, 312, 400),
+        (5, 1, 3, 1),
+    ] {
+        let mut x: Vec<u16> = (0..rows * from).map(|i| i as u16).collect();
+        let mut y = vec![u16::MAX; rows * to];
+        let (read, write) = (
+            view(&mut x, &[from as isize, 1]),
+            view(&mut y, &[to as isize, 1]),
+        );
+        // SAFETY: vectors of their own, with what the strides reach.
+        unsafe { chain.run(&[rows, row], &[read], &[], &[write], &[false; 2], None) };
+        for (i, &found) in y.iter().enumerate() {
+            let (r, c) = (i / to, i % to);
+            let expected = if c < row { x[r * from + c] } else { u16::MAX };
+            assert_eq!(found, expected, "{rows} x {row}: {i}");
+        }
+    }
+}

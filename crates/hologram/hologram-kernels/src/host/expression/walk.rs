@@ -97,7 +97,7 @@ impl Space {
 }
 
 /// A run of elements of a strided view: offset in bytes of the first, and how many.
-struct Runs<'a> {
+pub(super) struct Runs<'a> {
     shape: &'a [usize],
     strides: &'a [isize],
     index: Vec<usize>,
@@ -107,7 +107,7 @@ struct Runs<'a> {
 
 impl<'a> Runs<'a> {
     /// `count` elements from row-major index `at` on; the shape has a dimension.
-    fn new(shape: &'a [usize], strides: &'a [isize], at: usize, count: usize) -> Self {
+    pub fn new(shape: &'a [usize], strides: &'a [isize], at: usize, count: usize) -> Self {
         let mut index = vec![0; shape.len()];
         let (mut rest, mut offset) = (at, 0isize);
         for d in (0..shape.len()).rev() {
@@ -126,7 +126,7 @@ impl<'a> Runs<'a> {
 
     /// Offset and length of the next run along the last dimension.
     #[inline]
-    fn next(&mut self) -> Option<(isize, usize)> {
+    pub fn next(&mut self) -> Option<(isize, usize)> {
         if self.left == 0 {
             return None;
         }

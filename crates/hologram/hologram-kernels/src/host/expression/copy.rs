@@ -1,18 +1,46 @@
-//! Copies of transposed matrices, tile by tile: neither side is walked across its rows.
+//! Copies that need no column between: row by row where rows lie side by side in both views, tile by tile where one is
+//! transposed, so that neither side is walked across its rows.
 
-use super::super::parallel::{all_at_once, Shared};
-use super::walk::{Form, Space};
+use super::super::parallel::{all_at_once, ranges, Shared};
+use super::walk::{Form, Runs, Space};
 use super::View;
 
 /// Rows and columns of a tile.
 const TILE: usize = 32;
+
+/// Copies the elements of the first view to the second, if the elements of each row lie side by side in both and one is not
+/// dense; false if they do not.
+///
+/// # Safety
+/// Both views have the space's elements of `size` bytes, in live memory, and do not overlap unless they are the same.
+pub(super) unsafe fn rows(space: &Space, size: usize, from: &View, to: &View) -> bool {
+    let dense = |view| space.form(view, size) == Form::Dense;
+    if !(0..2).all(|view| space.has_dense_rows(view, size)) || (dense(0) && dense(1)) {
+        return false;
+    }
+    let shape = &space.shape[..];
+    let (src, dst) = (Shared(from.ptr), Shared(to.ptr));
+    ranges(shape.iter().product(), 2 * size, |range| {
+        let runs = |view: usize| Runs::new(shape, &space.strides[view], range.start, range.len());
+        let (mut reads, mut writes) = (runs(0), runs(1));
+        while let (Some((read, len)), Some((write, _))) = (reads.next(), writes.next()) {
+            // SAFETY: the caller's promise: elements of a row of both views; ranges are disjoint.
+            unsafe {
+                let from = src.at(0).offset(read).cast_const();
+                std::ptr::copy(from, dst.at(0).offset(write), len * size);
+            }
+        }
+        true
+    });
+    true
+}
 
 /// Copies the elements of the first view to the second, if that is dense and rows of the last two dimensions of the first lie
 /// across; false if they do not.
 ///
 /// # Safety
 /// Both views have the space's elements of `size` bytes, in live memory, and do not overlap.
-pub(super) unsafe fn copy(space: &Space, size: usize, from: &View, to: &View) -> bool {
+pub(super) unsafe fn transposed(space: &Space, size: usize, from: &View, to: &View) -> bool {
     let (shape, strides) = (&space.shape, &space.strides[0]);
     let Some(outer) = shape.len().checked_sub(2) else {
         return false;

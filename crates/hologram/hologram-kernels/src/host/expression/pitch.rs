@@ -1,0 +1,64 @@
+//! Rows that lie a little apart, as those of a matrix without its border: the elements between two rows go through the steps too and
+//! are not written. Each operand is then read where it is, while its rows would be gathered one by one.
+
+use super::walk::{scatter as scatter_view, Form, Space};
+
+/// A row has at least so many elements for each one behind it.
+const MOST_BETWEEN: usize = 8;
+
+/// Elements from one row to the next, if they are as many in each of the operands that are not one element, and few between rows.
+/// Operands are given as sizes of elements and forms.
+pub(super) fn of(space: &Space, operands: impl Iterator<Item = (usize, Form)>) -> Option<usize> {
+    let &[rows, row] = &space.shape[..] else {
+        return None;
+    };
+    let mut found = None;
+    for (view, (size, form)) in operands.enumerate() {
+        match form {
+            Form::Single => continue,
+            Form::Dense => return None,
+            Form::Strided => {}
+        }
+        let step = usize::try_from(space.strides[view][0]).ok()?;
+        let is_other = *found.get_or_insert(step / size) != step / size;
+        if is_other || step % size != 0 || !space.has_dense_rows(view, size) {
+            return None;
+        }
+    }
+    found.filter(|&pitch| rows > 1 && pitch > row && pitch - row <= row / MOST_BETWEEN)
+}
+
+/// Writes what of `len` elements at `src` is no element between rows to a view of two dimensions. Element 0 has index `at` where
+/// rows are `pitch` elements apart.
+///
+/// # Safety
+/// The view lies in live memory that nobody else uses; `src` has the elements, outside of the view or exactly in its place.
+pub(super) unsafe fn scatter(
+    src: *const u8,
+    (dst, size): (*mut u8, usize),
+    (shape, strides): (&[usize], &[isize]),
+    pitch: usize,
+    (at, len): (usize, usize),
+) {
+    let (row, end) = (shape[1], at + len);
+    for r in at / pitch..end.div_ceil(pitch) {
+        let begin = r * pitch;
+        let (first, last) = (begin.max(at), (begin + row).min(end));
+        if first >= last {
+            continue;
+        }
+        let offset = r as isize * strides[0] + (first - begin) as isize * strides[1];
+        // SAFETY: the caller's promise: elements of row `r` from `first - begin` on, which are as many in `src`.
+        unsafe {
+            let from = src.add((first - at) * size);
+            let to = dst.offset(offset);
+            if strides[1] == size as isize {
+                // An operand that is written where it is comes from there.
+                std::ptr::copy(from, to, (last - first) * size);
+            } else {
+                let count = last - first;
+                scatter_view(from, (to, size), (&[count], &strides[1..]), (0, count));
+            }
+        }
+    }
+}

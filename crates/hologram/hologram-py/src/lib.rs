@@ -50,6 +50,12 @@ mod _hologram {
     #[pymodule_export]
     use super::graph::node::recorded_operations;
     #[pymodule_export]
+    use super::graph::roll::rolled;
+    #[pymodule_export]
+    use super::graph::select::either;
+    #[pymodule_export]
+    use super::graph::stack::stacked;
+    #[pymodule_export]
     use super::graph::storage::PyStorage;
     #[pymodule_export]
     use super::graph::value::{number, step, PyValue};

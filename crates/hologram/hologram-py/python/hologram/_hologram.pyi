@@ -505,6 +505,16 @@ def set_element_types(types: Sequence[DType], /) -> None:
 def number(value: float, type: str, /) -> Value:
     """A number as an element of a type, by the buffer's name."""
 
+def rolled(array: Array, shifts: Sequence[int], /) -> Array:
+    """A new array with the elements moved up by as many indices of each axis; those that leave come back at the other end."""
+
+def either(condition: Array, x1: Array, x2: Array, /) -> Array | None:
+    """Complex numbers of x1 where the condition holds, else of x2; None where that takes more than dense arrays of one shape on the
+    host."""
+
+def stacked(arrays: list[Any], axis: int, /) -> Array | None:
+    """Arrays along a new axis; None of arrays that differ in shape, type or device, of complex ones, and where there is no such axis."""
+
 def step(operation: str, of: str, args: Sequence[Value], type: str, shape: tuple[int, ...], /) -> Value:
     """A step: `operation` on elements of type `of`, which gives elements of a type in a shape. Truths are uint8, 0 or 1; the
     operation "convert.float32" converts to float32."""

@@ -1,7 +1,6 @@
 //! Computation of values when they are needed.
 
-use std::iter;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use hologram_core::expression::FoldOp;
 use pyo3::prelude::*;
@@ -52,16 +51,24 @@ pub fn compute(py: Python<'_>, array: &PyArray) -> PyResult<Leaf> {
         array.slot.settle(leaf.clone());
         return Ok(leaf);
     }
-    let nodes = kept(&root);
+    let leaf = compute_node(py, &array.device, &root)?;
+    // The root's array may be shown by another by now.
+    array.slot.settle(leaf.clone());
+    Ok(leaf)
+}
+
+/// Computes a node, and those below it whose arrays are alive; where it is.
+fn compute_node(py: Python<'_>, device: &Arc<Device>, root: &Arc<Node>) -> PyResult<Leaf> {
+    let nodes = kept(root);
     let roots: Vec<Value> = nodes.iter().cloned().map(Value::Node).collect();
     let (steps, values) = linearise(&roots);
     let places = nodes
         .iter()
-        .map(|node| place(py, &array.device, &array.shape, node.ty))
+        .map(|node| place(py, device, &node.shape, node.ty))
         .collect::<PyResult<Vec<_>>>()?;
     let pass = Pass {
-        device: &array.device,
-        shape: array.shape.extents(),
+        device,
+        shape: root.shape.extents(),
         steps: &steps,
         outputs: values.into_iter().zip(places.iter().cloned()).collect(),
         fold: None,
@@ -70,28 +77,7 @@ pub fn compute(py: Python<'_>, array: &PyArray) -> PyResult<Leaf> {
     for (node, at) in nodes.iter().zip(&places) {
         node.settle(at);
     }
-    // The root's array may be shown by another by now.
-    array.slot.settle(places[0].clone());
     Ok(places[0].clone())
-}
-
-/// Computes one node alone, for what is to be written where it reads.
-///
-/// # Errors
-/// Those of [`compute`].
-pub fn compute_node(py: Python<'_>, device: &Arc<Device>, node: &Arc<Node>) -> PyResult<()> {
-    let (steps, values) = linearise([&Value::Node(node.clone())]);
-    let at = place(py, device, &node.shape, node.ty)?;
-    let pass = Pass {
-        device,
-        shape: node.shape.extents(),
-        steps: &steps,
-        outputs: vec![(values[0], at.clone())],
-        fold: None,
-    };
-    pass.run(py)?;
-    node.settle(&at);
-    Ok(())
 }
 
 /// Computes what still has to read memory that may change next; `inner` are nodes that nobody needs afterwards.
@@ -99,19 +85,45 @@ pub fn compute_node(py: Python<'_>, device: &Arc<Device>, node: &Arc<Node>) -> P
 /// # Errors
 /// Those of [`compute`]. What is not computed then is still noted as a reader.
 pub fn compute_readers(py: Python<'_>, storage: &Storage, inner: &[*const Node]) -> PyResult<()> {
-    let mut readers = storage.readers.take().into_iter();
-    while let Some(reader) = readers.next() {
-        if reader.is_computed() || inner.contains(&Arc::as_ptr(&reader)) {
+    let readers = storage.readers.take();
+    let noted: Vec<Weak<Node>> = readers.iter().map(Arc::downgrade).collect();
+    for node in needed(readers, inner) {
+        if node.is_computed() {
+            // Below one that was computed.
             continue;
         }
-        if let Err(error) = compute_node(py, &storage.device, &reader) {
-            for left in iter::once(reader).chain(readers) {
-                storage.readers.add(&left);
-            }
+        if let Err(error) = compute_node(py, &storage.device, &node) {
+            let left = noted.iter().filter_map(Weak::upgrade);
+            left.filter(|reader| !reader.is_computed())
+                .for_each(|reader| storage.readers.add(&reader));
             return Err(error);
         }
     }
     Ok(())
+}
+
+/// Nodes after whose computation nobody needs the given ones: a node to which nothing but others refers is left to these.
+fn needed(nodes: Vec<Arc<Node>>, inner: &[*const Node]) -> Vec<Arc<Node>> {
+    let (mut rest, mut seen, mut found) = (nodes, Vec::new(), Vec::new());
+    while let Some(node) = rest.pop() {
+        let name = Arc::as_ptr(&node);
+        if node.is_computed() || inner.contains(&name) || seen.contains(&name) {
+            continue;
+        }
+        seen.push(name);
+        let users = node.users();
+        let uses: usize = users.iter().map(|user| user.uses_of(&node)).sum();
+        let here = 1 + rest
+            .iter()
+            .filter(|other| Arc::ptr_eq(other, &node))
+            .count();
+        if uses > 0 && Arc::strong_count(&node) == uses + here {
+            rest.extend(users);
+        } else {
+            found.push(node);
+        }
+    }
+    found
 }
 
 /// The fold of a value, made from `array`'s graph, along axes of the array's shape. Elements of the result are `dtype`'s buffer

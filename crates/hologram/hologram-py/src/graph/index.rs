@@ -15,6 +15,7 @@ use super::assign::assign;
 use super::compute::compute_readers;
 use super::element::{Element, Kind};
 use super::scatter::scatter;
+use super::select::{select, store};
 use super::shape::Shape;
 use super::value::{Leaf, Number, Value};
 use crate::dtype;
@@ -75,11 +76,15 @@ fn parts<'a, 'py>(keys: &'a [Bound<'py, PyAny>]) -> PyResult<Option<Vec<Part<'a,
 /// `IndexError`: an integer out of bounds, more indices than dimensions. What computing the array says.
 pub fn view(array: &PyArray, key: &Bound<'_, PyAny>) -> PyResult<Option<PyArray>> {
     let py = key.py();
-    let keys: Vec<_> = match key.cast_exact::<PyTuple>() {
-        Ok(tuple) => tuple.iter().collect(),
-        Err(_) => vec![key.clone()],
+    let several: Vec<_>;
+    let keys = match key.cast_exact::<PyTuple>() {
+        Ok(tuple) => {
+            several = tuple.iter().collect();
+            &several
+        }
+        Err(_) => std::slice::from_ref(key),
     };
-    let Some(parts) = parts(&keys)? else {
+    let Some(parts) = parts(keys)? else {
         return Ok(None);
     };
     let extents = array.shape.extents();
@@ -199,10 +204,15 @@ pub fn get<'py>(
     key: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
-    match view(array.get(), key)? {
-        Some(found) => found.into_bound_py_any(py),
-        None => otherwise(py)?.0.bind(py).call1((array, key)),
+    if let Some(found) = view(array.get(), key)? {
+        return found.into_bound_py_any(py);
     }
+    if let Ok(mask) = key.cast_exact::<PyArray>() {
+        if let Some(found) = select(py, array.get(), mask.get())? {
+            return found.into_bound_py_any(py);
+        }
+    }
+    otherwise(py)?.0.bind(py).call1((array, key))
 }
 
 /// x[key] = value
@@ -227,6 +237,11 @@ pub fn put(
         if to.element.same(from.element) && Arc::ptr_eq(&to.device, &from.device) {
             if let Some(to) = view(to, key)? {
                 return assign(py, &to, from);
+            }
+            if let Ok(mask) = key.cast_exact::<PyArray>() {
+                if store(py, to, mask.get(), from)? {
+                    return Ok(());
+                }
             }
         }
     }

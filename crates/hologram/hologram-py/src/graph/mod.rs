@@ -12,6 +12,8 @@
 //! | [`compute`], [`assign`] | what is computed when, and written where |
 //! | [`inner`] | what nobody needs but one graph |
 //! | [`elementwise`] | the shortest way from an operator to a node |
+//! | [`index`], [`scatter`], [`select`] | elements by keys |
+//! | [`stack`], [`roll`] | arrays along a new axis, and moved along axes |
 //! | [`export`] | capsules over the memory of arrays |
 //! | [`alone`] | the lock of all threads |
 //!
@@ -33,8 +35,11 @@ pub mod node;
 mod pass;
 mod plan;
 mod readers;
+pub mod roll;
 mod scatter;
+pub mod select;
 mod shape;
+pub mod stack;
 pub mod storage;
 pub mod value;
 

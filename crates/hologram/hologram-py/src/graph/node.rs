@@ -134,6 +134,17 @@ impl Node {
         lock(&self.state).args.clone()
     }
 
+    /// Nodes that read it.
+    pub fn users(&self) -> Vec<Arc<Self>> {
+        self.users.all()
+    }
+
+    /// How many of the values that it reads are a node.
+    pub fn uses_of(&self, node: &Arc<Self>) -> usize {
+        let is_it = |arg: &&Value| matches!(arg, Value::Node(below) if Arc::ptr_eq(below, node));
+        lock(&self.state).args.iter().filter(is_it).count()
+    }
+
     /// Place of its value, once it was computed.
     pub fn leaf(&self) -> Option<Leaf> {
         lock(&self.state).leaf.clone()

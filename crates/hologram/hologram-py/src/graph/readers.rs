@@ -22,6 +22,18 @@ impl Readers {
         list.push(Arc::downgrade(node));
     }
 
+    /// Readers that are alive, each once.
+    pub fn all(&self) -> Vec<Arc<Node>> {
+        let alive = lock(&self.0);
+        let mut found: Vec<Arc<Node>> = Vec::new();
+        for reader in alive.iter().filter_map(Weak::upgrade) {
+            if !found.iter().any(|known| Arc::ptr_eq(known, &reader)) {
+                found.push(reader);
+            }
+        }
+        found
+    }
+
     /// Readers that are alive; all are forgotten.
     pub fn take(&self) -> Vec<Arc<Node>> {
         let list = mem::take(&mut *lock(&self.0));

@@ -8,6 +8,7 @@ import pytest
 
 import hologram
 from hologram import array as hp
+from hologram.array import core
 
 from standard import DEVICE, to_numpy
 
@@ -341,6 +342,30 @@ def test_recorded_values_are_those_of_their_time():
     assert view.tolist() == [2, 2, 2]
     a[1:] += a[:-1]
     assert a.tolist() == [2, 4, 4]
+
+
+def test_what_is_written_over_is_computed_once():
+    executor = hologram.device(DEVICE).executor
+    a_ = np.random.default_rng(3).random((20, 20))
+    a, inner = hp.asarray(a_, copy=True), slice(1, -1)
+    before = executor.stats()["expressions"]
+    a[inner, inner] += 0.1 * (a[:-2, inner] + a[2:, inner] + a[inner, :-2] + a[inner, 2:] - 4 * a[inner, inner])
+    # The sum in memory of its own, then the addition in place.
+    assert executor.stats()["expressions"] == before + 2
+    a_[inner, inner] += 0.1 * (a_[:-2, inner] + a_[2:, inner] + a_[inner, :-2] + a_[inner, 2:] - 4 * a_[inner, inner])
+    assert np.allclose(to_numpy(a), a_, rtol=1e-15)
+    # Two arrays that are alive read it by a step that no array shows.
+    x = hp.asarray([1.0, 2.0])
+    step = x * 2
+    first, second = step + 1, step + 2
+    del step
+    x[0] = 50.0
+    assert (first.tolist(), second.tolist()) == ([3, 5], [4, 6])
+    # A step that a value of Python alone holds.
+    y = hp.asarray([1.0, 2.0])
+    held = core.value_of(y + y, y.shape)
+    y[0] = 50.0
+    assert core.recorded(held, y.shape, y.dtype, y.device).tolist() == [2, 4]
 
 
 def test_host_work_is_counted():

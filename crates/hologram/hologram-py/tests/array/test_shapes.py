@@ -143,6 +143,42 @@ def test_masks_and_indices(data):
     same(hp.take_along_axis(a, order, axis=axis), xp.take_along_axis(a_, order_, axis=axis))
 
 
+def test_masks_of_rows_of_all_sizes():
+    """Elements of all sizes and rows of several, in blocks of which all, none or some bools are set; NumPy is the oracle."""
+    rng = np.random.default_rng(7)
+    masks = [rng.random(n) < share for n in (1, 63, 64, 200, 1000) for share in (0, 0.1, 0.9, 1)]
+    masks += [np.repeat([True, False, True], 100), np.arange(200) % 64 == 63]
+    for mask_ in masks:
+        mask = hp.asarray(mask_)
+        for name in ("bool", "uint16", "float32", "int64", "complex128"):
+            for row in ((), (2,), (3,)):
+                a_ = rng.integers(0, 2 if name == "bool" else 99, (len(mask_), *row)).astype(name)
+                a = hp.asarray(a_)
+                assert to_numpy(a[mask]).tolist() == a_[mask_].tolist()
+                sum_ = a_ if name == "bool" else a_ + a_
+                before = a if name == "bool" else a + a
+                few_ = rng.integers(0, 2, a_[mask_].shape).astype(name)
+                kept = hp.asarray(before, copy=True) if name == "bool" else before
+                a[mask] = hp.asarray(few_)
+                # What was recorded before sees the old values.
+                assert to_numpy(kept).tolist() == sum_.tolist()
+                a_[mask_] = few_
+                assert to_numpy(a).tolist() == a_.tolist(), (name, row)
+    # Of two dimensions, of views, and of what is written itself.
+    a_, mask_ = rng.random((40, 9)), rng.random((40, 9)) < 0.5
+    a, mask = hp.asarray(a_), hp.asarray(mask_)
+    assert to_numpy(a[mask]).tolist() == a_[mask_].tolist()
+    assert to_numpy(a.T[mask.T]).tolist() == a_.T[mask_.T].tolist()
+    a[mask] = hp.reshape(a, (-1,))[: int(mask_.sum())]
+    a_[mask_] = a_.reshape(-1)[: mask_.sum()].copy()
+    assert to_numpy(a).tolist() == a_.tolist()
+    flags = hp.asarray([True, False, True])
+    flags[flags] = hp.asarray([False, True])
+    assert flags.tolist() == [False, False, True]
+    with pytest.raises(ValueError):
+        a[mask] = hp.zeros(int(mask_.sum()) + 1)
+
+
 @campaign
 @given(data=st.data())
 def test_broadcasts(data):

@@ -3,7 +3,6 @@
 On the host: `repeat` by an array of numbers.
 """
 
-import itertools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -170,16 +169,7 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] |
     moved = [0] * x.ndim
     for by, d in zip(shifts, axes):
         moved[axis_of(d, x.ndim)] += by
-    # The slices of each dimension and where they go: the whole dimension, or its end to the start and the rest behind.
-    pieces = []
-    for by, extent in zip(moved, x.shape):
-        cut = by % extent if extent else 0
-        whole = (slice(None), slice(None))
-        pieces.append([(slice(-cut, None), slice(cut)), (slice(-cut), slice(cut, None))] if cut else [whole])
-    made = core.new(x.device, x.shape, x.dtype)
-    for piece in itertools.product(*pieces):
-        core.assign(basic_view(made, tuple(to for _, to in piece)), basic_view(x, tuple(start for start, _ in piece)))
-    return made
+    return core.rolled(x, [by % extent if extent else 0 for by, extent in zip(moved, x.shape)])
 
 
 def squeeze(x: Array, /, axis: int | Sequence[int] | None = None) -> Array:
@@ -195,6 +185,9 @@ def squeeze(x: Array, /, axis: int | Sequence[int] | None = None) -> Array:
 def stack(arrays: Sequence[Array], /, *, axis: int = 0, out: Array | None = None) -> Array:
     """Arrays of one shape along a new axis."""
     parts = list(arrays)
+    stacked = core.stacked(parts, operator.index(axis))
+    if stacked is not None:
+        return into(out, stacked)
     if not parts:
         raise ArgumentError("stack: no arrays given")
     check_arrays("stack", *parts)

@@ -1,6 +1,7 @@
 """Elements of another type."""
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,24 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None, ou
     return core.recorded(converted(core.value_of(x, x.shape), x.dtype, to, x.shape), x.shape, to, x.device)
 
 
+# Functions of complex numbers that are the same function of both parts.
+_OF_PARTS: dict[np.ufunc, Callable[..., Any]] = {np.add: operator.add, np.subtract: operator.sub, np.negative: operator.neg}
+
+
+def _parts(x: Array) -> Array:
+    """The real and imaginary parts of complex numbers along a last axis, as a view."""
+    storage, offset, strides = x.data()
+    real = dtypes.float32 if x.dtype is dtypes.complex64 else dtypes.float64
+    return core.over(storage, (*x.shape, 2), real, 2 * offset, (*(2 * stride for stride in strides), 1))
+
+
 def on_host(function: np.ufunc, inputs: Sequence[Any], dtype: DType, device: Device, shape: tuple[int, ...], result: DType) -> Array:
     numpys = [x if not isinstance(x, Array) or x.dtype is dtype else astype(x, dtype) for x in inputs]
     with np.errstate(all="ignore"):
         numpys = [x if isinstance(x, Array) else dtype.numpy.type(x) for x in numpys]
+    of_parts = _OF_PARTS.get(function)
+    if of_parts and dtype.kind == "complex" and all(isinstance(x, Array) and x.shape == shape for x in numpys):
+        # On the device after all.
+        storage, _, _ = of_parts(*map(_parts, numpys)).data()
+        return core.over(storage, shape, dtype)
     return host.ufunc(function, *numpys, device=device, shape=shape, dtype=result)

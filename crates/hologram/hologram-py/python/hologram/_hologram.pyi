@@ -266,7 +266,6 @@ class Array:
     `hologram.array.operators` gives it its operators and further methods.
     """
 
-    __array_ufunc__: None
     __hash__: None  # type: ignore[assignment]
 
     @property
@@ -383,6 +382,7 @@ class Array:
         """Index of the first smallest element."""
     def __array_namespace__(self, /, *, api_version: str | None = None) -> Any: ...
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]: ...
+    def __array_ufunc__(self, function: np.ufunc, method: str, /, *inputs: Any, out: tuple[Any, ...] = ..., dtype: Any = ...) -> Any: ...
     def __dlpack__(
         self,
         *,

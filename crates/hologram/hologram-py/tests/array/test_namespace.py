@@ -4,6 +4,7 @@ import inspect
 from pathlib import Path
 
 import array_api_strict as xp
+import numpy as np
 import pytest
 
 import hologram
@@ -152,3 +153,36 @@ def test_types_are_equal_to_numpys():
     assert hp.float32 == np.float32 == hp.float32 and hp.float32 == "float32" and hp.float32 != np.float64
     assert hp.bool == bool and hp.int64 == int and hp.float32 != "nonsense"
     assert len({*TYPES, *TYPES}) == len(TYPES)
+
+
+def test_functions_of_numpy():
+    """NumPy's functions of arrays of ours are ours, beside its own arrays and numbers too."""
+    a_ = np.asarray([0.25, 0.5, 0.75])
+    a = hp.asarray(a_)
+    for name in "abs acos exp floor isnan log1p negative sin sqrt tanh trunc".split():
+        found = getattr(np, name)(a)
+        assert isinstance(found, hp.Array)
+        assert np.allclose(np.asarray(found), getattr(np, name)(a_), rtol=1e-15)
+    for name in "add atan2 divide equal less maximum pow remainder subtract".split():
+        for b in (a, a_, 2.0, np.float64(2.0), 2):
+            found = getattr(np, name)(b, a)
+            assert isinstance(found, hp.Array)
+            assert np.allclose(np.asarray(found), getattr(np, name)(np.asarray(b), a_), rtol=1e-15)
+    assert isinstance(a_ + a, hp.Array) and (a_ + a).tolist() == [0.5, 1, 1.5]
+    assert isinstance(a_ < a, hp.Array) and (a_ < a).tolist() == [False] * 3
+    square = hp.asarray([[1.0, 2.0], [3.0, 4.0]])
+    assert np.matmul(square, np.eye(2)).tolist() == square.tolist()
+    assert np.add(a, a, dtype=np.float32).dtype is hp.float32
+    # Into memory of either.
+    kept = a_.copy()
+    kept += a
+    assert type(kept) is np.ndarray and kept.tolist() == [0.5, 1, 1.5]
+    assert np.multiply(a, 2, out=kept) is kept and kept.tolist() == [0.5, 1, 1.5]
+    target = hp.zeros(3)
+    assert np.multiply(a, 2, out=target) is target and target.tolist() == [0.5, 1, 1.5]
+    with pytest.raises(hologram.errors.ShapeError):
+        np.multiply(a, 2, out=hp.zeros(4))
+    for wrong in (lambda: np.float_power(a, 2), lambda: np.add.reduce(a), lambda: np.add(a, 1, where=a_ > 0), lambda: np.add(a, "1")):
+        with pytest.raises(TypeError):
+            wrong()
+    assert issubclass(a.dtype.type, np.float64)

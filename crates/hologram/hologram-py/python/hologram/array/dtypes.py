@@ -62,6 +62,11 @@ class DType:
         return _numpy_type(self.name)
 
     @property
+    def type(self) -> type[np.generic]:
+        """NumPy's class of numbers, as `numpy.dtype` has it."""
+        return self.numpy.type
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy's type: `numpy.dtype(hologram.array.float32)` asks for it."""
         return self.numpy

@@ -41,6 +41,13 @@ _COMPARISONS = {
     "gt": elementwise.greater,
     "ge": elementwise.greater_equal,
 }
+# NumPy's functions, which know each of these by the standard's name.
+_FUNCTIONS: dict[np.ufunc, Callable[..., Array]] = {
+    numpys: getattr(module, name)
+    for module in (elementwise, linalg)
+    for name in module.__all__
+    if isinstance(numpys := getattr(np, name, None), np.ufunc)
+}
 _UNARY = {
     "abs": elementwise.abs,
     "neg": elementwise.negative,
@@ -312,6 +319,23 @@ _REDUCTIONS: tuple[tuple[Callable[..., Any], tuple[str, ...]], ...] = (
 )
 
 
+def _of_numpy(self: Array, function: np.ufunc, method: str, /, *inputs: Any, out: tuple[Any, ...] = (None,), dtype: Any = None) -> Any:
+    """NumPy's function of arrays of which one is ours, as `numpy.exp(x)`: the function here that the standard gives the same name."""
+    ours = _FUNCTIONS.get(function)
+    # A number of NumPy's may come as an array of no dimensions.
+    given = [_operand(x[()] if isinstance(x, np.ndarray) and not x.ndim else x, self) for x in inputs]
+    if method != "__call__" or ours is None or not all(isinstance(x, _OTHERS) for x in given):
+        return NotImplemented
+    if dtype is not None:
+        given = [elementwise.astype(x, dtype, copy=False) if isinstance(x, Array) else x for x in given]
+    result = ours(*given)
+    (target,) = out
+    if isinstance(target, np.ndarray):
+        np.copyto(target, np.asarray(result), casting="same_kind")
+        return target
+    return core.into(target, result)
+
+
 def install() -> None:
     """Gives operators and methods to `Array`."""
     methods: dict[str, Any] = {
@@ -322,8 +346,7 @@ def install() -> None:
         "__format__": _formatted,
         "__rdivmod__": _rdivmod,
         "__round__": _rounded,
-        # NumPy's functions and operators leave arrays of ours to us.
-        "__array_ufunc__": None,
+        "__array_ufunc__": _of_numpy,
         "__bool__": _as_bool,
         "__complex__": _as_complex,
         "__dlpack__": _dlpack,

@@ -1,7 +1,7 @@
 //! Ranges of work on several threads, for work that takes from a microsecond to minutes.
 //!
 //! The caller starts alone and wakes help only when the first microseconds show that it pays, so a tiny dispatch costs little more than a function call.
-//! Helpers are jobs on the current rayon pool, and [stay awake](crew) for the caller's next dispatch, which one of them joins by itself
+//! Helpers are jobs on the current rayon pool, and stay awake for the caller's next dispatch, which one of them joins by itself
 //! after these microseconds. Unlike in `rayon::join` the caller never runs somebody else's job while it waits: such a job might encode
 //! work of its own in the middle of this dispatch.
 
@@ -74,7 +74,7 @@ struct AbortOnUnwind;
 
 impl Drop for AbortOnUnwind {
     fn drop(&mut self) {
-        eprintln!("a kernel's work panicked while other threads took part in it: the process ends");
+        eprintln!("work panicked while other threads took part in it: the process ends");
         std::process::abort();
     }
 }
@@ -147,10 +147,11 @@ impl Job {
 
 /// Helps, and then with the caller's next dispatches.
 fn attend(help: Help) {
-    let (crew, awake, began) = (help.0.crew.clone(), help.0.awake, Instant::now());
+    let (crew, began) = (help.0.crew.clone(), Instant::now());
     let mut next = Some(help);
     while let Some((job, index)) = next {
         job.help(index);
+        let awake = job.awake;
         drop(job);
         // The caller itself, if nobody else took what it spawned: there is nobody to wait for.
         if CREW.with(|own| Arc::ptr_eq(own, &crew)) {

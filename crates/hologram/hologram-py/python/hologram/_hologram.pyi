@@ -506,13 +506,12 @@ def number(value: float, type: str, /) -> Value:
     """A number as an element of a type, by the buffer's name."""
 
 def rolled(array: Array, shifts: Sequence[int], /) -> Array:
-    """A new array with the elements moved up by as many indices of each axis; those that leave come back at the other end."""
+    """A new array: along each axis the last elements, as many as its shift, come first."""
 
 def either(condition: Array, x1: Array, x2: Array, /) -> Array | None:
-    """Complex numbers of x1 where the condition holds, else of x2; None where that takes more than dense arrays of one shape on the
-    host."""
+    """Complex numbers of x1 where the condition holds, else of x2; None of other arrays than dense ones of one shape on the host."""
 
-def stacked(arrays: list[Any], axis: int, /) -> Array | None:
+def stacked(arrays: list[Any], axis: Any, /) -> Array | None:
     """Arrays along a new axis; None of arrays that differ in shape, type or device, of complex ones, and where there is no such axis."""
 
 def step(operation: str, of: str, args: Sequence[Value], type: str, shape: tuple[int, ...], /) -> Value:

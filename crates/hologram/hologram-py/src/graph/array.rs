@@ -201,7 +201,7 @@ impl PyArray {
     /// True if its shape is this one.
     pub fn has_shape(&self, shape: &Shape) -> bool {
         let (own, other) = (self.shape.extents(), shape.extents());
-        // One by one: most have one or two extents, which a call takes longer to compare.
+        // Most have one or two extents: a call of `memcmp` takes longer.
         let are_equal = || own.iter().zip(other).all(|(a, b)| a == b);
         std::ptr::eq(&*self.shape, shape) || (own.len() == other.len() && are_equal())
     }

@@ -1,5 +1,6 @@
 //! Computation of values when they are needed.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 
 use hologram_core::expression::FoldOp;
@@ -89,7 +90,7 @@ pub fn compute_readers(py: Python<'_>, storage: &Storage, inner: &[*const Node])
     let noted: Vec<Weak<Node>> = readers.iter().map(Arc::downgrade).collect();
     for node in needed(readers, inner) {
         if node.is_computed() {
-            // Below one that was computed.
+            // Its user was computed first.
             continue;
         }
         if let Err(error) = compute_node(py, &storage.device, &node) {
@@ -102,25 +103,22 @@ pub fn compute_readers(py: Python<'_>, storage: &Storage, inner: &[*const Node])
     Ok(())
 }
 
-/// Nodes after whose computation nobody needs the given ones: a node to which nothing but others refers is left to these.
+/// Nodes of which at least those are computed that something besides the others needs: a node that a single other one refers to, and
+/// nothing else, is computed with that one.
 fn needed(nodes: Vec<Arc<Node>>, inner: &[*const Node]) -> Vec<Arc<Node>> {
-    let (mut rest, mut seen, mut found) = (nodes, Vec::new(), Vec::new());
+    let inner: HashSet<*const Node> = inner.iter().copied().collect();
+    let (mut known, mut found) = (HashSet::new(), Vec::new());
+    let mut is_new = |node: &Arc<Node>| known.insert(Arc::as_ptr(node));
+    let mut rest: Vec<Arc<Node>> = nodes.into_iter().filter(&mut is_new).collect();
     while let Some(node) = rest.pop() {
-        let name = Arc::as_ptr(&node);
-        if node.is_computed() || inner.contains(&name) || seen.contains(&name) {
+        if node.is_computed() || inner.contains(&Arc::as_ptr(&node)) {
             continue;
         }
-        seen.push(name);
-        let users = node.users();
-        let uses: usize = users.iter().map(|user| user.uses_of(&node)).sum();
-        let here = 1 + rest
-            .iter()
-            .filter(|other| Arc::ptr_eq(other, &node))
-            .count();
-        if uses > 0 && Arc::strong_count(&node) == uses + here {
-            rest.extend(users);
-        } else {
-            found.push(node);
+        // One more reference is that of this loop.
+        let is_only = |user: &Arc<Node>| Arc::strong_count(&node) == user.uses_of(&node) + 1;
+        match node.only_user() {
+            Some(user) if is_only(&user) => rest.extend(Some(user).filter(&mut is_new)),
+            Some(_) | None => found.push(node),
         }
     }
     found

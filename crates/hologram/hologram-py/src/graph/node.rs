@@ -134,9 +134,9 @@ impl Node {
         lock(&self.state).args.clone()
     }
 
-    /// Nodes that read it.
-    pub fn users(&self) -> Vec<Arc<Self>> {
-        self.users.all()
+    /// The node that reads it, if there is exactly one.
+    pub fn only_user(&self) -> Option<Arc<Self>> {
+        self.users.only()
     }
 
     /// How many of the values that it reads are a node.

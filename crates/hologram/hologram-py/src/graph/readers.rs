@@ -22,16 +22,14 @@ impl Readers {
         list.push(Arc::downgrade(node));
     }
 
-    /// Readers that are alive, each once.
-    pub fn all(&self) -> Vec<Arc<Node>> {
-        let alive = lock(&self.0);
-        let mut found: Vec<Arc<Node>> = Vec::new();
-        for reader in alive.iter().filter_map(Weak::upgrade) {
-            if !found.iter().any(|known| Arc::ptr_eq(known, &reader)) {
-                found.push(reader);
-            }
-        }
-        found
+    /// The reader that is alive, if there is exactly one.
+    pub fn only(&self) -> Option<Arc<Node>> {
+        let list = lock(&self.0);
+        let mut alive = list.iter().filter_map(Weak::upgrade);
+        let first = alive.next()?;
+        alive
+            .all(|other| Arc::ptr_eq(&other, &first))
+            .then_some(first)
     }
 
     /// Readers that are alive; all are forgotten.

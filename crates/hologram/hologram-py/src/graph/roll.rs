@@ -10,7 +10,7 @@ use super::assign::assign;
 use super::shape::Shape;
 use super::value::Leaf;
 
-/// A new array with the elements moved up by as many indices of each axis; those that leave come back at the other end.
+/// A new array: along each axis the last elements, as many as its shift, come first.
 #[pyfunction]
 #[pyo3(signature = (array, shifts, /))]
 pub fn rolled(py: Python<'_>, array: &PyArray, shifts: Vec<usize>) -> PyResult<PyArray> {
@@ -27,7 +27,7 @@ pub fn rolled(py: Python<'_>, array: &PyArray, shifts: Vec<usize>) -> PyResult<P
         let shift = shifts.get(d).map_or(0, |shift| shift % extent);
         let mut cut = Vec::new();
         for (shape, read, written) in pieces {
-            // The first elements go behind the last ones, which go to the front.
+            // The last `shift` elements become the first.
             for (len, begin, end) in [(extent - shift, 0, shift), (shift, extent - shift, 0)] {
                 if len > 0 {
                     let mut shape = shape.clone();

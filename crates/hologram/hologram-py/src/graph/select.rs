@@ -17,18 +17,23 @@ const BLOCK: usize = 64;
 /// Changes from set to not set and back in a block up to which rows are copied several at a time.
 const FEW_CHANGES: u32 = 12;
 
-/// Address of a dense array's first element; None if the elements do not lie side by side in the host's memory.
+/// Address of a dense array's first element; None if the elements are not one after the other in the host's memory, or if somebody
+/// outside of this package may write them at any time.
 fn dense(array: &PyArray, leaf: &Leaf) -> PyResult<Option<usize>> {
-    if *leaf.strides != **array.shape.dense() {
+    let buffer = leaf.storage.buffer();
+    let end = leaf.offset.checked_add(array.shape.count()?);
+    let end = end.and_then(|end| end.checked_mul(array.element.lanes));
+    let fits = end.is_some_and(|end| end <= buffer.len());
+    if !fits || leaf.storage.is_exported() || *leaf.strides != **array.shape.dense() {
         return Ok(None);
     }
-    let first = leaf.storage.buffer().host_pointer().or_raise()?;
+    let first = buffer.host_pointer().or_raise()?;
     let offset = leaf.offset * array.element.size();
     Ok(first.map(|first| first.as_ptr() as usize + offset))
 }
 
-/// Bytes of the rows of `array` that the bools of `mask` name: the mask has the array's first dimensions. None where the elements are
-/// not the host's, and for rows of other sizes than numbers have.
+/// Bytes of the rows of `array` that the bools of `mask` name: the mask has the array's first dimensions. None on other devices than the
+/// host, and of rows of other sizes than numbers have.
 fn row_bytes(array: &PyArray, mask: &PyArray) -> Option<usize> {
     let here = array.device.on_host && Arc::ptr_eq(&array.device, &mask.device);
     let named = mask.shape.extents();
@@ -37,12 +42,15 @@ fn row_bytes(array: &PyArray, mask: &PyArray) -> Option<usize> {
         return None;
     }
     let inner = &array.shape.extents()[named.len()..];
-    let size = inner.iter().product::<usize>() * array.element.size();
+    let mut extents = inner.iter();
+    let size = extents.try_fold(array.element.size(), |size, &extent| {
+        size.checked_mul(extent)
+    })?;
     matches!(size, 1 | 2 | 4 | 8 | 16).then_some(size)
 }
 
-/// A new array of the rows of `array` whose bools in `mask` are set; the mask has the array's first dimensions. None where that
-/// takes more: arrays that are not dense or not on the host, and rows of other sizes than numbers have.
+/// A new array of the rows of `array` whose bools in `mask` are set; the mask has the array's first dimensions. None of arrays that are
+/// not dense, not on the host or exported, and of rows of other sizes than numbers have.
 ///
 /// # Errors
 /// Out of memory, and what computing the arrays says.
@@ -79,8 +87,8 @@ pub fn select(py: Python<'_>, array: &PyArray, mask: &PyArray) -> PyResult<Optio
     Ok(Some(made))
 }
 
-/// Writes the rows of `values` to those of `array` whose bools in `mask` are set, which are as many. False where that takes more: as of
-/// [`select`], and where the three do not lie in memory of their own.
+/// Writes the rows of `values`, of the type and on the device of `array`, to the rows of `array` whose bools in `mask` are set. False of
+/// arrays of which [`select`] gives None, of values that are not as many, and of three that share memory.
 ///
 /// # Errors
 /// What computing the arrays says.
@@ -92,10 +100,11 @@ pub fn store(py: Python<'_>, array: &PyArray, mask: &PyArray, values: &PyArray) 
     let Some((&found, of_each)) = values.shape.extents().split_first() else {
         return Ok(false);
     };
-    let fits = values.element.same(array.element) && Arc::ptr_eq(&values.device, &array.device);
-    if !fits || of_each != inner {
+    if of_each != inner {
         return Ok(false);
     }
+    // Refuses a forked process.
+    array.device.executor(py)?;
     let _alone = alone(py)?;
     let (to, names, from) = (array.leaf(py)?, mask.leaf(py)?, values.leaf(py)?);
     let others = [&names.storage, &from.storage];
@@ -128,8 +137,8 @@ pub fn store(py: Python<'_>, array: &PyArray, mask: &PyArray, values: &PyArray) 
     Ok(true)
 }
 
-/// A new array of complex numbers: those of `x1` where a bool is set, else those of `x2`; None where that takes more than dense arrays of
-/// one shape on the host.
+/// A new array of complex numbers: those of `x1` where a bool is set, else those of `x2`; None of other arrays than dense ones of one
+/// shape on the host.
 ///
 /// # Errors
 /// Out of memory, and what computing the arrays says.
@@ -150,31 +159,34 @@ pub fn either(
         return Ok(None);
     }
     let _alone = alone(py)?;
-    let made = PyArray::new(py, &x1.device, &x1.shape, x1.element, false)?;
-    let mut places = [0; 4];
-    for (place, array) in places.iter_mut().zip([condition, x1, x2, &made]) {
+    let mut places = [0; 3];
+    for (place, array) in places.iter_mut().zip([condition, x1, x2]) {
         let Some(first) = dense(array, &array.leaf(py)?)? else {
             return Ok(None);
         };
         *place = first;
     }
+    let made = PyArray::new(py, &x1.device, &x1.shape, x1.element, false)?;
+    let Some(to) = dense(&made, &made.leaf(py)?)? else {
+        return Ok(None);
+    };
     let (count, size) = (x1.shape.count()?, x1.element.size());
     // SAFETY: dense arrays of `count` elements of this size, which nobody writes under the lock; the last one is new.
     py.detach(|| unsafe {
         match size {
-            8 => choose_either::<8>(places, count),
-            _ => choose_either::<16>(places, count),
+            8 => choose_either::<8>(places, to, count),
+            _ => choose_either::<16>(places, to, count),
         }
     });
     Ok(Some(made))
 }
 
-/// Writes elements of `N` bytes of the second or third address to the fourth, as the bools at the first say.
+/// Writes elements of `N` bytes of the second or third address to `to`, as the bools at the first say.
 ///
 /// # Safety
-/// `count` elements at each, of which the last are apart from the others and nobody else uses them.
-unsafe fn choose_either<const N: usize>(places: [usize; 4], count: usize) {
-    let [bools, x1, x2, to] = places;
+/// `count` elements at each; the last ones overlap no others, and nobody else uses them.
+unsafe fn choose_either<const N: usize>(places: [usize; 3], to: usize, count: usize) {
+    let [bools, x1, x2] = places;
     let bools = bools as *const u8;
     let [x1, x2] = [x1, x2].map(|x| x as *const [u8; N]);
     for i in 0..count {
@@ -328,7 +340,7 @@ unsafe fn choose<const N: usize>(
 ) {
     let mut to = 0;
     for (i, &bool) in block.iter().enumerate() {
-        // Behind the last one that is found there is no more room.
+        // The few have no row after the last one that is set.
         if to < left {
             // SAFETY: a row of the block, and one of the few.
             unsafe { few.add(to).write(rows.add(i).read()) };

@@ -17,7 +17,7 @@ use super::MOST_STEPS;
 /// and where there is no such axis.
 #[pyfunction]
 #[pyo3(signature = (arrays, axis, /))]
-pub fn stacked(arrays: &Bound<'_, PyList>, axis: isize) -> PyResult<Option<PyArray>> {
+pub fn stacked(arrays: &Bound<'_, PyList>, axis: &Bound<'_, PyAny>) -> PyResult<Option<PyArray>> {
     let py = arrays.py();
     let objects: Vec<Bound<'_, PyAny>> = arrays.iter().collect();
     let parts = objects
@@ -32,6 +32,9 @@ pub fn stacked(arrays: &Bound<'_, PyList>, axis: isize) -> PyResult<Option<PyArr
     let is_like = |part: &&PyArray| {
         let (element, device) = (part.element.same(first.element), &part.device);
         element && Arc::ptr_eq(device, &first.device) && part.has_shape(&first.shape)
+    };
+    let Ok(axis) = axis.extract::<isize>() else {
+        return Ok(None);
     };
     let extents = first.shape.extents();
     let dims = extents.len() as isize + 1;
@@ -53,8 +56,9 @@ pub fn stacked(arrays: &Bound<'_, PyList>, axis: isize) -> PyResult<Option<PyArr
         Value::Node(node) => node.steps,
         Value::Leaf(_) | Value::Number(_) => 1,
     };
-    // Places in different rows of the result are not known to be apart.
-    let together = at == 0 && values.iter().map(steps).sum::<usize>() <= MOST_STEPS;
+    // Along other axes the places' ranges of memory overlap. Devices would compile a kernel for each number of arrays.
+    let here = first.device.on_host && at == 0;
+    let together = here && values.iter().map(steps).sum::<usize>() <= MOST_STEPS;
     let group = if together { values.len() } else { 1 };
     for (index, group) in values.chunks(group).enumerate() {
         let (steps, found) = linearise(group);

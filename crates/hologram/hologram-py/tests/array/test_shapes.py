@@ -177,6 +177,15 @@ def test_masks_of_rows_of_all_sizes():
     assert flags.tolist() == [False, False, True]
     with pytest.raises(ValueError):
         a[mask] = hp.zeros(int(mask_.sum()) + 1)
+    # What others see is written by NumPy, elements of the mask alone; what is outside of memory by nobody.
+    shown = np.asarray(a)
+    a[mask] = hp.ones(int(mask_.sum()))
+    assert (shown[mask_] == 1).all() and to_numpy(a[mask]).tolist() == [1] * int(mask_.sum())
+    wide = hp.zeros(4).view((1 << 20,), 0, (1,))
+    everything = hp.ones(1 << 20, dtype=hp.bool)
+    for wrong in (lambda: wide[everything], lambda: wide.__setitem__(everything, hp.ones(1 << 20))):
+        with pytest.raises((ValueError, TypeError)):
+            wrong()
 
 
 @campaign
@@ -206,6 +215,9 @@ def test_concat_and_stack(data):
     equal = [data.draw(arrays(names, shape=shape)) for _ in range(data.draw(st.integers(1, 3)))]
     at = data.draw(st.integers(-len(shape) - 1, len(shape)))
     same(hp.stack([a for a, _ in equal], axis=at), xp.stack([a for _, a in equal], axis=at))
+    for wrong in (len(shape) + 1, 10**30):
+        with pytest.raises(IndexError):
+            hp.stack([equal[0][0]], axis=wrong)
     at = data.draw(st.integers(-len(shape), len(shape) - 1))
     same(hp.unstack(equal[0][0], axis=at), xp.unstack(equal[0][1], axis=at))
 

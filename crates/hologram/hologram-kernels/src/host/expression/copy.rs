@@ -1,5 +1,5 @@
-//! Copies that need no column between: row by row where rows lie side by side in both views, tile by tile where one is
-//! transposed, so that neither side is walked across its rows.
+//! Copies without a column between: row by row where the elements of rows are neighbours in both views, tile by tile where one
+//! view is transposed, so that both are accessed along their rows.
 
 use super::super::parallel::{all_at_once, ranges, Shared};
 use super::walk::{Form, Runs, Space};
@@ -8,8 +8,8 @@ use super::View;
 /// Rows and columns of a tile.
 const TILE: usize = 32;
 
-/// Copies the elements of the first view to the second, if the elements of each row lie side by side in both and one is not
-/// dense; false if they do not.
+/// Copies the elements of the first view to the second, if the elements of each row are neighbours in both and one view is not
+/// dense; false if they are not.
 ///
 /// # Safety
 /// Both views have the space's elements of `size` bytes, in live memory, and do not overlap unless they are the same.

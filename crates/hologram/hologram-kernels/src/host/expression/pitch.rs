@@ -3,8 +3,8 @@
 
 use super::walk::{scatter as scatter_view, Form, Space};
 
-/// A row has at least so many elements for each one behind it.
-const MOST_BETWEEN: usize = 8;
+/// Elements of a row for each element between it and the next, at least.
+const MIN_IN_ROW: usize = 8;
 
 /// Elements from one row to the next, if they are as many in each of the operands that are not one element, and few between rows.
 /// Operands are given as sizes of elements and forms.
@@ -25,7 +25,7 @@ pub(super) fn of(space: &Space, operands: impl Iterator<Item = (usize, Form)>) -
             return None;
         }
     }
-    found.filter(|&pitch| rows > 1 && pitch > row && pitch - row <= row / MOST_BETWEEN)
+    found.filter(|&pitch| rows > 1 && pitch > row && pitch - row <= row / MIN_IN_ROW)
 }
 
 /// Writes what of `len` elements at `src` is no element between rows to a view of two dimensions. Element 0 has index `at` where

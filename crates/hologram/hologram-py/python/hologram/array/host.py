@@ -90,11 +90,11 @@ def chosen(condition: Array, x1: Any, x2: Any, *, device: Device, shape: tuple[i
     """x1 where the condition holds, else x2; on the processor written where the result is to be."""
     if not device.on_host:
         return call(np.where, condition, x1, x2, device=device, result=dtype)
-    device.executor.count_host_operation()
     if isinstance(x1, Array) and isinstance(x2, Array):
         found = core.either(condition, x1, x2)
         if found is not None:
             return found
+    device.executor.count_host_operation()
     made = core.new(device, shape, dtype)
     to = view(made)
     with core.changes, np.errstate(all="ignore"):

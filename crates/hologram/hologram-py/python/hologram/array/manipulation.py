@@ -185,7 +185,7 @@ def squeeze(x: Array, /, axis: int | Sequence[int] | None = None) -> Array:
 def stack(arrays: Sequence[Array], /, *, axis: int = 0, out: Array | None = None) -> Array:
     """Arrays of one shape along a new axis."""
     parts = list(arrays)
-    stacked = core.stacked(parts, operator.index(axis))
+    stacked = core.stacked(parts, axis)
     if stacked is not None:
         return into(out, stacked)
     if not parts:

@@ -1,6 +1,6 @@
 """Arithmetic on two arrays, or an array and a number.
 
-On the host: complex numbers, integer powers, and what a GPU has no instruction for.
+On the host: complex numbers but their sums and differences, integer powers, and what a GPU has no instruction for.
 """
 
 import math
@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import core, dtypes, values
 from ..core import Array, Elementwise, Value, into, number
-from .conversion import on_host
+from .conversion import by_numpy
 from .steps import COMPLEX, FLOATS, INTS, NUMBERS, REALS, OfTwo, Rule, Typed, check_kind, computed_in, operands, record
 
 __all__ = [
@@ -21,14 +21,14 @@ __all__ = [
 
 
 def binary(name: str, x1: Any, x2: Any, rule: Rule, kinds: Sequence[str], truth: bool = False, floats: bool = False) -> Array:
-    """Records a rule of two; of complex numbers NumPy's function on the host. `truth`: gives truths. `floats`: of integers in float64."""
+    """Records a rule of two; complex numbers are not recorded. `truth`: gives truths. `floats`: of integers in float64."""
     inputs, dtype, device, shape = operands(name, x1, x2)
     if floats and dtype.kind in (*INTS, "bool"):
         dtype = dtypes.float64
     check_kind(name, dtype, kinds)
     result = dtypes.bool if truth else dtype
     if dtype.kind == "complex":
-        return on_host(COMPLEX[name], inputs, dtype, device, shape, result)
+        return by_numpy(COMPLEX[name], inputs, dtype, device, shape, result)
     return record(rule, inputs, dtype, shape, device, result)
 
 
@@ -125,7 +125,7 @@ def _quotient(name: str, x1: Any, x2: Any, rule: Rule, numpy: np.ufunc) -> Array
     inputs, dtype, device, shape = operands(name, x1, x2)
     check_kind(name, dtype, REALS)
     if dtype.kind == "float" and not device.on_host:
-        return on_host(numpy, inputs, dtype, device, shape, dtype)
+        return by_numpy(numpy, inputs, dtype, device, shape, dtype)
     return record(rule, inputs, dtype, shape, device, dtype)
 
 
@@ -139,7 +139,7 @@ def atan2(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
     dtype = dtypes.float64 if dtype.kind in INTS else dtype
     check_kind("atan2", dtype, FLOATS)
     if not device.on_host:
-        return into(out, on_host(np.arctan2, inputs, dtype, device, shape, dtype))
+        return into(out, by_numpy(np.arctan2, inputs, dtype, device, shape, dtype))
     return into(out, record(lambda t, a, b: t("atan2", a, b), inputs, dtype, shape, device, dtype))
 
 
@@ -147,7 +147,7 @@ def _host_binary(name: str, x1: Any, x2: Any, function: np.ufunc) -> Array:
     inputs, dtype, device, shape = operands(name, x1, x2)
     dtype = dtypes.float64 if dtype.kind in INTS else dtype
     check_kind(name, dtype, FLOATS)
-    return on_host(function, inputs, dtype, device, shape, dtype)
+    return by_numpy(function, inputs, dtype, device, shape, dtype)
 
 
 def copysign(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
@@ -197,4 +197,4 @@ def _power(x1: Any, x2: Any) -> Array:
         return record(lambda t, a, b: t("pow", a, b), inputs, dtype, shape, device, dtype)
     if dtype.kind in INTS and not isinstance(x2, Array) and inputs[1] == 2:
         return record(_POWERS[2], inputs[:1], dtype, shape, device, dtype)
-    return on_host(np.power, inputs, dtype, device, shape, dtype)
+    return by_numpy(np.power, inputs, dtype, device, shape, dtype)

@@ -46,13 +46,15 @@ def _parts(x: Array) -> Array:
     return core.over(storage, (*x.shape, 2), real, 2 * offset, (*(2 * stride for stride in strides), 1))
 
 
-def on_host(function: np.ufunc, inputs: Sequence[Any], dtype: DType, device: Device, shape: tuple[int, ...], result: DType) -> Array:
+def by_numpy(function: np.ufunc, inputs: Sequence[Any], dtype: DType, device: Device, shape: tuple[int, ...], result: DType) -> Array:
+    """NumPy's function on the host; sums and differences of complex numbers are those of their parts, on the device."""
     numpys = [x if not isinstance(x, Array) or x.dtype is dtype else astype(x, dtype) for x in inputs]
     with np.errstate(all="ignore"):
         numpys = [x if isinstance(x, Array) else dtype.numpy.type(x) for x in numpys]
     of_parts = _OF_PARTS.get(function)
-    if of_parts and dtype.kind == "complex" and all(isinstance(x, Array) and x.shape == shape for x in numpys):
-        # On the device after all.
+    # Apple's GPUs have no float64.
+    has_parts = dtype is dtypes.complex64 or dtype is dtypes.complex128 and device.on_host
+    if of_parts and has_parts and all(isinstance(x, Array) and x.shape == shape for x in numpys):
         storage, _, _ = of_parts(*map(_parts, numpys)).data()
         return core.over(storage, shape, dtype)
     return host.ufunc(function, *numpys, device=device, shape=shape, dtype=result)

@@ -1,6 +1,6 @@
 """Functions of one array: steps of the graph where there is one, else NumPy's on the host.
 
-On the host: all functions of complex numbers, and those of `ON_HOST`.
+On the host: functions of complex numbers but `negative`, and those of `ON_HOST`.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 from .. import core, dtypes, host
 from ..core import Array, Elementwise, Value, into
 from ..dtypes import DType
-from .conversion import on_host
+from .conversion import by_numpy
 from .steps import COMPLEX, FLOATS, INTS, NUMBERS, ON_HOST, REALS, OfOne, Rule, Typed, check_kind, operands, record, same
 
 __all__ = [
@@ -55,9 +55,9 @@ def _unary(name: str, x: Array, kinds: Sequence[str], floats: bool = False) -> A
         result = _real_of(dtype) if name == "abs" else dtype
         if name == "round":
             return host.call(np.round, x, device=device)
-        return on_host(COMPLEX[name], (x,), dtype, device, shape, result)
+        return by_numpy(COMPLEX[name], (x,), dtype, device, shape, result)
     if name in ON_HOST:
-        return on_host(ON_HOST[name], (x,), dtype, device, shape, dtype)
+        return by_numpy(ON_HOST[name], (x,), dtype, device, shape, dtype)
     return record(_UNARY[name], (x,), dtype, shape, device, dtype)
 
 
@@ -179,7 +179,7 @@ def _test(name: str, rule: Rule, of_integers: bool, numpy: np.ufunc, meaning: st
     def general(x: Array) -> Array:
         check_kind(name, x.dtype, NUMBERS)
         if x.dtype.kind == "complex":
-            return on_host(numpy, (x,), x.dtype, x.device, x.shape, dtypes.bool)
+            return by_numpy(numpy, (x,), x.dtype, x.device, x.shape, dtypes.bool)
         if x.dtype.kind in INTS:
             return core.recorded(core.number(of_integers, "uint8"), x.shape, dtypes.bool, x.device)
         return record(rule, (x,), x.dtype, x.shape, x.device, dtypes.bool)
@@ -203,4 +203,4 @@ isnan = _test("isnan", lambda t, x: t.truth("ne", x, x), False, np.isnan, "Wheth
 def signbit(x: Array, /, *, out: Array | None = None) -> Array:
     """Whether the sign bit is set, on the host."""
     check_kind("signbit", x.dtype, FLOATS)
-    return into(out, on_host(np.signbit, (x,), x.dtype, x.device, x.shape, dtypes.bool))
+    return into(out, by_numpy(np.signbit, (x,), x.dtype, x.device, x.shape, dtypes.bool))

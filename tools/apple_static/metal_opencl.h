@@ -33,6 +33,7 @@ uint __spirv_GroupNonUniformShuffle(uint, uint, uint);
 uint __spirv_GroupNonUniformShuffleXor(uint, uint, uint);
 bool __spirv_GroupNonUniformAny(uint, bool);
 uint __spirv_BitReverse(uint);
+uint atomic_add(volatile __global uint*, uint);
 uint atomic_min(volatile __global uint*, uint);
 // The operands of `?:` as values: OpenCL tells an object in memory from a temporary of the same class.
 template <class T> constexpr T operand(T x) { return x; }
@@ -55,5 +56,6 @@ struct atomic_uint { uint v; };
 enum class order { relaxed };
 #define memory_order_relaxed order::relaxed
 inline uint atomic_load_explicit(volatile __global atomic_uint* p, order) { return p->v; }
+inline uint atomic_fetch_add_explicit(volatile __global atomic_uint* p, uint v, order) { return atomic_add(&p->v, v); }
 inline uint atomic_fetch_min_explicit(volatile __global atomic_uint* p, uint v, order) { return atomic_min(&p->v, v); }
 }

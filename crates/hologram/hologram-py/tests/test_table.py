@@ -94,7 +94,8 @@ def named(node):
     every = [*node.args.posonlyargs, *node.args.args, *([node.args.vararg] if node.args.vararg else [])]
     optional = {a.arg for a in every[len(every) - len(node.args.defaults) :]} if node.args.defaults else set()
     optional |= {a.arg for a, default in zip(node.args.kwonlyargs, node.args.kw_defaults) if default}
-    names = [a.arg for a in (*every, *node.args.kwonlyargs) if a.arg not in ("self", "cls")]
+    every_name = (*every, *node.args.kwonlyargs, *([node.args.kwarg] if node.args.kwarg else []))
+    names = [a.arg for a in every_name if a.arg not in ("self", "cls")]
     return names, optional
 
 

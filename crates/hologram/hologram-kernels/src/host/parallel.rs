@@ -100,7 +100,8 @@ fn piece_of(piece: usize, count: usize) -> Range<usize> {
     piece * PIECE..count.min((piece + 1) * PIECE)
 }
 
-/// Runs `work` on all cores; not generic, so that there is one copy of its machinery. Work that panics ends the process.
+/// Runs `work` on all cores; not generic, so that there is one copy of its machinery. Work that panics on several
+/// threads ends the process.
 fn all_pieces(pieces: usize, work: &(dyn Fn(usize) -> bool + Sync)) -> bool {
     let is_good = AtomicBool::new(true);
     run(pieces as u64, 1, AWAKE, &|begin, end| {

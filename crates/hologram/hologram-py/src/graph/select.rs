@@ -22,8 +22,8 @@ const FEW_CHANGES: u32 = 12;
 fn dense(array: &PyArray, leaf: &Leaf) -> PyResult<Option<usize>> {
     let buffer = leaf.storage.buffer();
     let end = leaf.offset.checked_add(array.shape.count()?);
-    let end = end.and_then(|end| end.checked_mul(array.element.lanes));
-    let fits = end.is_some_and(|end| end <= buffer.len());
+    let end = end.and_then(|end| end.checked_mul(array.element.size()));
+    let fits = end.is_some_and(|end| end <= buffer.size_bytes());
     if !fits || leaf.storage.is_exported() || *leaf.strides != **array.shape.dense() {
         return Ok(None);
     }
@@ -88,7 +88,7 @@ pub fn select(py: Python<'_>, array: &PyArray, mask: &PyArray) -> PyResult<Optio
 }
 
 /// Writes the rows of `values`, of the type and on the device of `array`, to the rows of `array` whose bools in `mask` are set. False of
-/// arrays of which [`select`] gives None, of values that are not as many, and of three that share memory.
+/// arrays of which [`select`] gives None, of values that are not as many, and where what is written shares memory with one of the others.
 ///
 /// # Errors
 /// What computing the arrays says.
@@ -132,7 +132,7 @@ pub fn store(py: Python<'_>, array: &PyArray, mask: &PyArray, values: &PyArray) 
         count,
         found,
     };
-    // SAFETY: as in `select`; the three lie in memory of their own.
+    // SAFETY: as in `select`; what is written shares memory with neither of the others.
     py.detach(|| unsafe { rows.walk(size, true) });
     Ok(true)
 }

@@ -156,7 +156,7 @@ def test_types_are_equal_to_numpys():
 
 
 def test_functions_of_numpy():
-    """NumPy's functions of arrays of ours are ours, beside its own arrays and numbers too."""
+    """NumPy's functions call ours for arrays of ours, with its own arrays and numbers as other operands too."""
     a_ = np.asarray([0.25, 0.5, 0.75])
     a = hp.asarray(a_)
     for name in "abs acos exp floor isnan log1p negative sin sqrt tanh trunc".split():
@@ -182,7 +182,39 @@ def test_functions_of_numpy():
     assert np.multiply(a, 2, out=target) is target and target.tolist() == [0.5, 1, 1.5]
     with pytest.raises(hologram.errors.ShapeError):
         np.multiply(a, 2, out=hp.zeros(4))
-    for wrong in (lambda: np.float_power(a, 2), lambda: np.add.reduce(a), lambda: np.add(a, 1, where=a_ > 0), lambda: np.add(a, "1")):
+    # Functions that the standard does not have, and other ways to call them, are NumPy's.
+    for work in (
+        lambda x: np.float_power(x, 2),
+        lambda x: np.add.reduce(x),
+        lambda x: np.multiply.outer(x, x),
+        lambda x: np.maximum.accumulate(x),
+        lambda x: np.ptp(x),
+        lambda x: np.modf(x)[1],
+        lambda x: np.divmod(x, 0.3)[0],
+        lambda x: np.add(x, 1, where=[True] * 3),
+    ):
+        found = work(a)
+        assert isinstance(found, hp.Array) and np.allclose(np.asarray(found), work(a_), rtol=1e-15)
+    whole, parts = hp.zeros(3), np.zeros(3)
+    assert np.modf(a * 5, out=(parts, whole)) == (parts, whole) and whole.tolist() == [1, 2, 3] and parts[0] == 0.25
+    for wrong in (lambda: np.add.at(a, [0], 1), lambda: np.add(a, "1"), lambda: np.add(np.ma.masked, a)):
         with pytest.raises(TypeError):
             wrong()
+    # Types are those of operators: arrays of no dimensions are arrays, other results of NumPy's are NumPy's.
+    single = hp.asarray([1, 2], dtype="float32")
+    assert (np.asarray(2.0) * single).dtype is (single * np.asarray(2.0)).dtype is hp.float64
+    assert (np.float64(2.0) * single).dtype is hp.float32 and (np.float64(2.0) < single).tolist() == [False, False]
+    assert np.equal(a, hp.asarray([0.25, 1, 1]), dtype=bool).tolist() == [True, False, False]
+    with pytest.raises(TypeError):
+        np.add(a, a, dtype=np.int64)
+    assert [part.tolist() for part in divmod(np.float64(5), single)] == [[5, 2], [0, 1]]
+    kept = np.eye(2)
+    kept @= square
+    assert type(kept) is np.ndarray and kept.tolist() == square.tolist()
+
+    class Foreign:
+        def __array_ufunc__(self, function, method, *inputs, **options):
+            return "asked"
+
+    assert np.add(a, Foreign()) == np.add(a, 1, out=Foreign()) == "asked"
     assert issubclass(a.dtype.type, np.float64)

@@ -245,8 +245,9 @@ impl Expression {
     ///
     /// # Safety
     /// Views are as many as the types say, with a stride for each dimension, aligned, and lie in live memory; nobody else uses
-    /// what is written, and nobody writes what is read or lies between its rows, which is initialised. What is written may be exactly the view of an
-    /// operand where there is one output and no fold, else it overlaps nothing; no two indices name one element of an output.
+    /// what is written, and nobody writes what is read or lies between its rows. All of it is initialised, at least
+    /// with zeros. What is written may be exactly the view of an operand where there is one output and no fold, else it overlaps
+    /// nothing; no two indices name one element of an output.
     pub unsafe fn run(
         &self,
         shape: &[usize],

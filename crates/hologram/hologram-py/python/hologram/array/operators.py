@@ -10,6 +10,7 @@ from ..errors import ArgumentError, DTypeError
 from . import core, elementwise, host, interchange, linalg, manipulation, printing, reductions, values
 from .core import Array
 from .creation import asarray, zeros_like
+from .elementwise.steps import common_device
 from .devices import Device
 from .layout import axes_of
 
@@ -41,13 +42,14 @@ _COMPARISONS = {
     "gt": elementwise.greater,
     "ge": elementwise.greater_equal,
 }
-# NumPy's functions, which know each of these by the standard's name.
+# The function of the same name here for each of NumPy's.
 _FUNCTIONS: dict[np.ufunc, Callable[..., Array]] = {
     numpys: getattr(module, name)
     for module in (elementwise, linalg)
     for name in module.__all__
     if isinstance(numpys := getattr(np, name, None), np.ufunc)
 }
+_COMPARED = frozenset({np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal})
 _UNARY = {
     "abs": elementwise.abs,
     "neg": elementwise.negative,
@@ -319,17 +321,36 @@ _REDUCTIONS: tuple[tuple[Callable[..., Any], tuple[str, ...]], ...] = (
 )
 
 
-def _of_numpy(self: Array, function: np.ufunc, method: str, /, *inputs: Any, out: tuple[Any, ...] = (None,), dtype: Any = None) -> Any:
-    """NumPy's function of arrays of which one is ours, as `numpy.exp(x)`: the function here that the standard gives the same name."""
-    ours = _FUNCTIONS.get(function)
-    # A number of NumPy's may come as an array of no dimensions.
-    given = [_operand(x[()] if isinstance(x, np.ndarray) and not x.ndim else x, self) for x in inputs]
-    if method != "__call__" or ours is None or not all(isinstance(x, _OTHERS) for x in given):
+def _of_numpy(self: Array, function: np.ufunc, method: str, /, *inputs: Any, out: tuple[Any, ...] = (), **options: Any) -> Any:
+    """Calls this package's function for one of NumPy's, as `numpy.exp(x)`; NumPy's own, on the host, where this package has none,
+    and where there are options besides `out`.
+
+    Raises:
+        TypeError: `numpy.add.at` and the like, which write into an array.
+    """
+    known = all(type(x) is np.ndarray or isinstance(x, (*_OTHERS, np.generic)) for x in inputs)
+    if not known or not all(x is None or type(x) is np.ndarray or isinstance(x, Array) for x in out):
+        # Another library's array may know better.
         return NotImplemented
-    if dtype is not None:
-        given = [elementwise.astype(x, dtype, copy=False) if isinstance(x, Array) else x for x in given]
-    result = ours(*given)
-    (target,) = out
+    if method == "at":
+        raise TypeError(f"numpy.{function.__name__}.at does not write into arrays of hologram: write x[indices] = values")
+    ours = None if options or method != "__call__" else _FUNCTIONS.get(function)
+    if ours is None:
+        common_device([x for x in inputs if isinstance(x, Array)])
+        options = {name: np.asarray(value) if isinstance(value, Array) else value for name, value in options.items()}
+        result = host.call(getattr(function, method), *inputs, device=self.device, **options)
+    else:
+        if function in _COMPARED:
+            # NumPy hands its numbers over as arrays of no dimensions.
+            inputs = tuple(x[()] if type(x) is np.ndarray and not x.ndim else x for x in inputs)
+        result = ours(*(_operand(x, self) for x in inputs))
+    if isinstance(result, tuple):
+        return tuple(map(_written, out or (None,) * len(result), result))
+    return _written(*(out or (None,)), result)
+
+
+def _written(target: Any, result: Array) -> Any:
+    """The result, or the array of either library that it is written into."""
     if isinstance(target, np.ndarray):
         np.copyto(target, np.asarray(result), casting="same_kind")
         return target

@@ -1,6 +1,6 @@
 """Arithmetic on two arrays, or an array and a number.
 
-On the host: complex numbers but their sums and differences, integer powers, and what a GPU has no instruction for.
+On the host: most functions of complex numbers, integer powers, and what a GPU has no instruction for.
 """
 
 import math

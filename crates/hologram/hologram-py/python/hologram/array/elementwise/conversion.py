@@ -47,12 +47,13 @@ def _parts(x: Array) -> Array:
 
 
 def by_numpy(function: np.ufunc, inputs: Sequence[Any], dtype: DType, device: Device, shape: tuple[int, ...], result: DType) -> Array:
-    """NumPy's function on the host; sums and differences of complex numbers are those of their parts, on the device."""
+    """Calls NumPy's function on the host. Sums and differences of complex arrays of one shape are those of their parts, on the device
+    if it has such floats."""
     numpys = [x if not isinstance(x, Array) or x.dtype is dtype else astype(x, dtype) for x in inputs]
     with np.errstate(all="ignore"):
         numpys = [x if isinstance(x, Array) else dtype.numpy.type(x) for x in numpys]
     of_parts = _OF_PARTS.get(function)
-    # Apple's GPUs have no float64.
+    # Of GPUs those of Apple have no float64.
     has_parts = dtype is dtypes.complex64 or dtype is dtypes.complex128 and device.on_host
     if of_parts and has_parts and all(isinstance(x, Array) and x.shape == shape for x in numpys):
         storage, _, _ = of_parts(*map(_parts, numpys)).data()

@@ -1,6 +1,6 @@
 """Functions of one array: steps of the graph where there is one, else NumPy's on the host.
 
-On the host: functions of complex numbers but `negative`, and those of `ON_HOST`.
+On the host: most functions of complex numbers, and those of `ON_HOST`.
 """
 
 from collections.abc import Callable, Sequence

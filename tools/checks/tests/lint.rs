@@ -74,3 +74,24 @@ fn valid_files_have_no_findings() {
         assert!(found.is_empty(), "{found:#?}");
     }
 }
+
+/// Texts that end in the middle of a statement are read to their end.
+#[test]
+fn texts_that_end_too_soon_are_read() {
+    let tools = toolchain("lint-short");
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lint-short-texts");
+    fs::create_dir_all(&root).expect("a folder");
+    for (i, text) in [
+        "static uint f(uint x) { while (x",
+        "static uint f(uint x) { do { x++; } while",
+        "static uint f(uint x) { for (;;) if (x) else",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let file = root.join(format!("{i}.metal"));
+        fs::write(&file, text).expect("a file");
+        // Findings or an error of the compiler, as it is no Metal.
+        let _ = tools.lint(&root, &file);
+    }
+}

@@ -57,6 +57,19 @@ fn thread_names(f: &KernelFn) -> Vec<&str> {
         .collect()
 }
 
+/// Of [`thread_names`] those that differ between the threads of a SIMD-group.
+fn lane_names(f: &KernelFn) -> Vec<&str> {
+    let is_group = |name: &&str| {
+        f.params.iter().any(|p| {
+            let of_group =
+                matches!(&p.kind, ParamKind::Builtin(b) if b.starts_with("simdgroup_index"));
+            of_group && p.name == **name
+        })
+    };
+    let names = thread_names(f).into_iter();
+    names.filter(|name| !is_group(name)).collect()
+}
+
 fn is_sync(word: &str) -> bool {
     matches!(word, "threadgroup_barrier" | "simdgroup_barrier")
         || word.starts_with("simd_")
@@ -68,6 +81,7 @@ fn barriers(s: &Source<'_>, f: &KernelFn, out: &mut Vec<Finding>) {
     let t = s.t;
     let (from, to) = body(f);
     let threads = thread_names(f);
+    let lanes = lane_names(f);
     let sync =
         |i: usize| t.tokens[i].kind == TokenKind::Ident && is_sync(t.at(i)) && t.at(i + 1) == "(";
     let report = |at: usize, message: String, out: &mut Vec<Finding>| {
@@ -78,10 +92,12 @@ fn barriers(s: &Source<'_>, f: &KernelFn, out: &mut Vec<Finding>) {
             "put the barrier where all threads of the threadgroup pass",
         ));
     };
-    let mut returned: Option<u32> = None;
+    let barrier = |i: usize| sync(i) && t.at(i) == "threadgroup_barrier";
+    let (mut returned, mut groups_returned): (Option<u32>, Option<u32>) = (None, None);
     let mut i = from;
     while i < to {
-        if let (true, Some(line)) = (sync(i), returned) {
+        let left = returned.or(groups_returned.filter(|_| barrier(i)));
+        if let (true, Some(line)) = (sync(i), left) {
             report(
                 i,
                 format!(
@@ -94,24 +110,32 @@ fn barriers(s: &Source<'_>, f: &KernelFn, out: &mut Vec<Finding>) {
         }
         if t.at(i) == "if" && t.at(i + 1) == "(" {
             let close = t.matching(i + 1);
-            let divergent = (i + 2..close).any(|k| threads.contains(&t.at(k)));
+            let names = |names: &[&str]| (i + 2..close).any(|k| names.contains(&t.at(k)));
+            let divergent = names(&threads);
+            // The threads of a SIMD-group take one way: they lack barriers of the threadgroup alone.
+            let by_group = divergent && !names(&lanes);
             let end = if t.at(close + 1) == "{" {
                 t.matching(close + 1)
             } else {
                 (close..to).find(|&k| t.at(k) == ";").unwrap_or(to)
             };
             if divergent {
-                if let Some(k) = (close + 1..end).find(|&k| sync(k)) {
+                let is_lost = |k: usize| if by_group { barrier(k) } else { sync(k) };
+                if let Some(k) = (close + 1..end).find(|&k| is_lost(k)) {
                     report(
                         k,
                         format!("`{}` under a condition on the thread", t.at(k)),
                         out,
                     );
                 }
-                if (close + 1..=end).any(|k| t.at(k) == "return") {
-                    returned = Some(t.tokens[i].line);
+                let returns = (close + 1..=end).any(|k| t.at(k) == "return");
+                let line = returns.then(|| t.tokens[i].line);
+                if by_group {
+                    groups_returned = groups_returned.or(line);
+                } else {
+                    returned = returned.or(line);
+                    i = end;
                 }
-                i = end;
             }
         }
         i += 1;

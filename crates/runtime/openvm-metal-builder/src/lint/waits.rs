@@ -271,9 +271,9 @@ fn is_do(t: &Tokens, close: usize) -> bool {
     open.is_some_and(|open| open > 0 && t.at(open - 1) == "do")
 }
 
-/// The token behind the statement that begins at `from`.
+/// The token behind the statement that begins at `from`; the number of tokens if the text ends before it.
 fn statement_end(t: &Tokens, from: usize) -> usize {
-    match t.at(from) {
+    let end = match t.at(from) {
         "{" => t.matching(from) + 1,
         "if" | "while" | "for" | "switch" if t.at(from + 1) == "(" => {
             let end = statement_end(t, t.matching(from + 1) + 1);
@@ -298,5 +298,6 @@ fn statement_end(t: &Tokens, from: usize) -> usize {
             }
             i + 1
         }
-    }
+    };
+    end.min(t.len())
 }

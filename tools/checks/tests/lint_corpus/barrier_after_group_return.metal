@@ -1,4 +1,4 @@
-// expect: barrier-divergent 13
+// expect: barrier-divergent 14
 #include <metal_stdlib>
 using namespace metal;
 #pragma METAL fp contract(off)
@@ -10,6 +10,7 @@ using namespace metal;
     float x = simd_sum(gid < n ? in[gid] : 0.0f);
     if (lane == 0u) part[sg] = x;
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    if (sg != 0u) return; threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (sg != 0u) return;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
     out[group] = x;
 }

@@ -10,8 +10,10 @@ using namespace metal;
     float x = simd_sum(gid < n ? in[gid] : 0.0f);
     if (lane == 0u) part[sg] = x;
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    if (sg == 0u) { float y = simd_sum(lane < sgs ? part[lane] : 0.0f); if (lane == 0u) out[group] = y; }
-    out[group] = x;
+    if (sg == 0u) {
+        float y = simd_sum(lane < sgs ? part[lane] : 0.0f);
+        if (lane == 0u) out[group] = y;
+    }
 }
 [[max_total_threads_per_threadgroup(256)]] kernel void returning(
     device const float* in [[buffer(0)]], device float* out [[buffer(1)]], constant uint& n [[buffer(2)]],
@@ -21,6 +23,7 @@ using namespace metal;
     float x = simd_sum(gid < n ? in[gid] : 0.0f);
     if (lane == 0u) part[sg] = x;
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    if (sg != 0u) return; x = simd_sum(part[lane]);
+    if (sg != 0u) return;
+    x = simd_sum(part[lane]);
     out[group] = x;
 }

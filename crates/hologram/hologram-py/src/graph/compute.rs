@@ -103,8 +103,8 @@ pub fn compute_readers(py: Python<'_>, storage: &Storage, inner: &[*const Node])
     Ok(())
 }
 
-/// Nodes of which at least those are computed that something besides the others needs: a node that a single other one refers to, and
-/// nothing else, is computed with that one.
+/// Nodes to compute so that nobody needs the given ones afterwards. A node to which one other node refers, and nothing else, is
+/// left to that one.
 fn needed(nodes: Vec<Arc<Node>>, inner: &[*const Node]) -> Vec<Arc<Node>> {
     let inner: HashSet<*const Node> = inner.iter().copied().collect();
     let (mut known, mut found) = (HashSet::new(), Vec::new());

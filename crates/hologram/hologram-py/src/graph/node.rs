@@ -139,7 +139,7 @@ impl Node {
         self.users.only()
     }
 
-    /// How many of the values that it reads are a node.
+    /// Number of the values that it reads which are a given node.
     pub fn uses_of(&self, node: &Arc<Self>) -> usize {
         let is_it = |arg: &&Value| matches!(arg, Value::Node(below) if Arc::ptr_eq(below, node));
         lock(&self.state).args.iter().filter(is_it).count()

@@ -53,7 +53,7 @@ fn row_bytes(array: &PyArray, mask: &PyArray) -> Option<usize> {
 /// not dense, not on the host or exported, and of rows of other sizes than numbers have.
 ///
 /// # Errors
-/// Out of memory, and what computing the arrays says.
+/// Out of memory, and errors of computing the arrays.
 pub fn select(py: Python<'_>, array: &PyArray, mask: &PyArray) -> PyResult<Option<PyArray>> {
     let Some(size) = row_bytes(array, mask) else {
         return Ok(None);
@@ -91,7 +91,7 @@ pub fn select(py: Python<'_>, array: &PyArray, mask: &PyArray) -> PyResult<Optio
 /// arrays of which [`select`] gives None, of values that are not as many, and where what is written shares memory with one of the others.
 ///
 /// # Errors
-/// What computing the arrays says.
+/// Errors of computing the arrays.
 pub fn store(py: Python<'_>, array: &PyArray, mask: &PyArray, values: &PyArray) -> PyResult<bool> {
     let Some(size) = row_bytes(array, mask) else {
         return Ok(false);
@@ -141,7 +141,7 @@ pub fn store(py: Python<'_>, array: &PyArray, mask: &PyArray, values: &PyArray) 
 /// shape on the host.
 ///
 /// # Errors
-/// Out of memory, and what computing the arrays says.
+/// Out of memory, and errors of computing the arrays.
 #[pyfunction]
 #[pyo3(signature = (condition, x1, x2, /))]
 pub fn either(
@@ -266,8 +266,10 @@ impl Rows {
         }
     }
 
+    /// Does the work of [`walk`](Self::walk) for rows of `N` bytes, which need not be aligned.
+    ///
     /// # Safety
-    /// Those of [`walk`](Self::walk), with rows of `N` bytes, which need not be aligned.
+    /// The promises of [`walk`](Self::walk) hold.
     unsafe fn walk_of<const N: usize>(&self, stores: bool) {
         let (of, few) = (self.of as *mut [u8; N], self.few as *mut [u8; N]);
         let mut at = 0;
@@ -288,7 +290,7 @@ impl Rows {
                     (_, true) if set == len => rows.copy_from_nonoverlapping(some, len),
                     _ => {
                         let bits = bits_of(block);
-                        // Each change from one bool to the next other one.
+                        // Bits that differ from the one before.
                         let changes = (bits ^ (bits << 1)).count_ones();
                         if changes <= FEW_CHANGES {
                             runs(bits, rows, some, stores);
@@ -305,10 +307,10 @@ impl Rows {
     }
 }
 
-/// Copies rows whose bits are set to the few, or the few to these, as many at a time as lie side by side.
+/// Copies rows whose bits are set to the few, or the few to these, neighbours together.
 ///
 /// # Safety
-/// As many rows as the bits reach, and as many of the few as are set.
+/// `rows` has a row for each bit up to the highest that is set, `few` one for each bit that is set.
 unsafe fn runs<const N: usize>(mut bits: u64, rows: *mut [u8; N], few: *mut [u8; N], stores: bool) {
     let (mut row, mut at) = (0, 0);
     while bits != 0 {
@@ -331,7 +333,7 @@ unsafe fn runs<const N: usize>(mut bits: u64, rows: *mut [u8; N], few: *mut [u8;
 /// Copies rows whose bools are set, without branches that are hard to predict: a row that is not wanted is written over.
 ///
 /// # Safety
-/// As many rows as bools, and `left` of the few, of which no more are set.
+/// `rows` has a row for each bool, `few` has `left`, at least as many as bools are set.
 unsafe fn choose<const N: usize>(
     block: &[u8],
     rows: *const [u8; N],
@@ -352,7 +354,7 @@ unsafe fn choose<const N: usize>(
 /// Copies the few to the rows whose bools are set, in the same way.
 ///
 /// # Safety
-/// Those of [`choose`].
+/// The promises of [`choose`] hold, and `left` is not 0.
 unsafe fn spread<const N: usize>(
     block: &[u8],
     rows: *mut [u8; N],

@@ -57,7 +57,7 @@ fn thread_names(f: &KernelFn) -> Vec<&str> {
         .collect()
 }
 
-/// Of [`thread_names`] those that differ between the threads of a SIMD-group.
+/// Names of [`thread_names`] whose values differ between the threads of a SIMD-group.
 fn lane_names(f: &KernelFn) -> Vec<&str> {
     let is_group = |name: &&str| {
         f.params.iter().any(|p| {

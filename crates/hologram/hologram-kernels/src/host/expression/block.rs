@@ -70,7 +70,7 @@ impl<'a> Bound<'a> {
         }
     }
 
-    /// The same, and elements between rows may go through the steps, which have a result for every number.
+    /// The same, where elements between rows may go through the steps: every step is defined for every number.
     pub fn with_pitch(mut self) -> Self {
         let operands = self.expression.operand_types().iter().zip(&self.forms);
         let operands = operands.map(|(ty, &form)| (ty.size(), form));
@@ -84,7 +84,7 @@ impl<'a> Bound<'a> {
         self
     }
 
-    /// Elements that go through the steps, and those between rows that do so too.
+    /// Number of elements that go through the steps, those between rows among them.
     pub fn elements(&self) -> usize {
         let row = self.space.row();
         let count: usize = self.space.shape.iter().product();

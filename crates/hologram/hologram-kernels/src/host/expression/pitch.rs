@@ -1,13 +1,13 @@
-//! Rows that lie a little apart, as those of a matrix without its border: the elements between two rows go through the steps too and
-//! are not written. Each operand is then read where it is, while its rows would be gathered one by one.
+//! Rows with few elements between them, as those of a matrix without its border: the elements between two rows go through the steps
+//! too, and their results are dropped. Operands are then read in place, where each row would be gathered into a column.
 
 use super::walk::{scatter as scatter_view, Form, Space};
 
 /// Elements of a row for each element between it and the next, at least.
 const MIN_IN_ROW: usize = 8;
 
-/// Elements from one row to the next, if they are as many in each of the operands that are not one element, and few between rows.
-/// Operands are given as sizes of elements and forms.
+/// Elements from the beginning of one row to that of the next, if all operands of more than one element have the same number and few
+/// of them lie between rows. Operands are pairs of an element's size and a form.
 pub(super) fn of(space: &Space, operands: impl Iterator<Item = (usize, Form)>) -> Option<usize> {
     let &[rows, row] = &space.shape[..] else {
         return None;
@@ -28,8 +28,8 @@ pub(super) fn of(space: &Space, operands: impl Iterator<Item = (usize, Form)>) -
     found.filter(|&pitch| rows > 1 && pitch > row && pitch - row <= row / MIN_IN_ROW)
 }
 
-/// Writes what of `len` elements at `src` is no element between rows to a view of two dimensions. Element 0 has index `at` where
-/// rows are `pitch` elements apart.
+/// Writes the elements of rows to a view of two dimensions, and drops those between rows. `src` has `len` elements of rows that begin
+/// every `pitch` elements; its first one has index `at`.
 ///
 /// # Safety
 /// The view lies in live memory that nobody else uses; `src` has the elements, outside of the view or exactly in its place.

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 /// Names of each rule: those of the findings that it makes.
-const RULES: [(&str, &[&str]); 14] = [
+const RULES: [(&str, &[&str]); 19] = [
     ("flat-parse", &["flat-parse"]),
     ("position-width", &["position-width"]),
     ("threadgroup-class", &["threadgroup-class"]),
@@ -16,9 +16,14 @@ const RULES: [(&str, &[&str]); 14] = [
     ("conditional-include", &["conditional-include"]),
     ("contraction", &["contraction"]),
     ("atomic-wait", &["atomic-wait"]),
+    ("barrier-divergent", &["barrier-divergent"]),
+    ("constant-initialiser", &["constant-initialiser"]),
     ("overlap", &["overlap"]),
+    ("recursion", &["recursion"]),
+    ("subnormal", &["subnormal"]),
     ("thread-limit", &["thread-limit"]),
     ("type-punning", &["type-punning"]),
+    ("undefined", &["undefined"]),
 ];
 
 /// Constructs that the language does not have: each has its snippets.

@@ -55,11 +55,15 @@ template <class T, int N> struct packed_vec {
     T __v[N];
     packed_vec() = default;
     packed_vec(vec<T, N>);
+    template <class... A> packed_vec(T, T, A...);
     operator vec<T, N>() const;
     T& operator[](size_t);
     T operator[](size_t) const;
     T x, y, z, w;
 };
+#define __O(o) template <class T, int N> vec<T, N> operator o(packed_vec<T, N>, T); template <class T, int N> vec<T, N> operator o(T, packed_vec<T, N>);
+__O(+) __O(-) __O(*) __O(/)
+#undef __O
 }
 #define __PACKED(T) typedef metal::packed_vec<T, 2> packed_##T##2; typedef metal::packed_vec<T, 3> packed_##T##3; typedef metal::packed_vec<T, 4> packed_##T##4;
 __PACKED(char) __PACKED(uchar) __PACKED(short) __PACKED(ushort) __PACKED(int) __PACKED(uint) __PACKED(half) __PACKED(float)
@@ -189,15 +193,18 @@ bool select(bool, bool, bool);
 #define __D1(T, n) T n(T);
 #define __D2(T, n) T n(T, T);
 #define __D3(T, n) T n(T, T, T);
-#define __DV1(T, n) __V __VT n(__VT);
-#define __DV2(T, n) __V __VT n(__VT, __VT);
-#define __DV3(T, n) __V __VT n(__VT, __VT, __VT);
+// Vectors of floats one by one: arguments that are numbers, or packed vectors, become vectors.
+#define __DV1(T, n) T##2 n(T##2); T##3 n(T##3); T##4 n(T##4);
+#define __DV2(T, n) T##2 n(T##2, T##2); T##3 n(T##3, T##3); T##4 n(T##4, T##4);
+#define __DV3(T, n) T##2 n(T##2, T##2, T##2); T##3 n(T##3, T##3, T##3); T##4 n(T##4, T##4, T##4);
 #define __F(T) __F1(__D1, T) __F2(__D2, T) __F3(__D3, T) T select(T, T, bool); T ldexp(T, int); T modf(T, thread T&); T frexp(T, thread int&); \
     T sincos(T, thread T&); int ilogb(T); bool isnan(T); bool isinf(T); bool isfinite(T); bool isnormal(T); bool signbit(T); bool isunordered(T, T);
 __FLOATS(__F)
 #undef __F
 bfloat max(bfloat, bfloat); bfloat min(bfloat, bfloat); bfloat select(bfloat, bfloat, bool);
-__F1(__DV1, float) __F2(__DV2, float) __F3(__DV3, float)
+__F1(__DV1, float) __F2(__DV2, float) __F3(__DV3, float) __F1(__DV1, half) __F2(__DV2, half) __F3(__DV3, half)
+__V __VT abs(__VT); __V __VT max(__VT, __VT); __V __VT min(__VT, __VT); __V __VT clamp(__VT, __VT, __VT);
+__V __VT max3(__VT, __VT, __VT); __V __VT min3(__VT, __VT, __VT); __V __VT median3(__VT, __VT, __VT);
 __V __VT absdiff(__VT, __VT); __V __VT clz(__VT); __V __VT ctz(__VT); __V __VT popcount(__VT); __V __VT reverse_bits(__VT); __V __VT mulhi(__VT, __VT);
 __V __VT addsat(__VT, __VT); __V __VT subsat(__VT, __VT); __V __VT rotate(__VT, __VT);
 __V __VT ldexp(__VT, vec<int, N>); template <class T, int N, class M> __VT select(__VT, __VT, vec<M, N>); __V __VT select(__VT, __VT, bool);
@@ -207,8 +214,11 @@ namespace precise { __F1(__D1, float) __F2(__D2, float) __F3(__D3, float) __F1(_
 namespace fast { __F1(__D1, float) __F2(__D2, float) __F3(__D3, float) __F1(__DV1, float) __F2(__DV2, float) __F3(__DV3, float) }
 
 // Section 6.8: geometry.
-__V T dot(__VT, __VT); __V T length(__VT); __V T length_squared(__VT); __V T distance(__VT, __VT); __V T distance_squared(__VT, __VT);
-__V __VT normalize(__VT); __V __VT reflect(__VT, __VT); template <class T> vec<T, 3> cross(vec<T, 3>, vec<T, 3>);
+#define __F(T, V) T dot(V, V); T length(V); T length_squared(V); T distance(V, V); T distance_squared(V, V); V normalize(V); V reflect(V, V); \
+    V faceforward(V, V, V); V refract(V, V, T);
+__F(float, float2) __F(float, float3) __F(float, float4) __F(half, half2) __F(half, half3) __F(half, half4)
+#undef __F
+float3 cross(float3, float3); half3 cross(half3, half3);
 
 // Section 6.9: synchronization, SIMD-groups and quad-groups.
 enum class mem_flags { mem_none = 0, mem_device = 1, mem_threadgroup = 2, mem_texture = 4, mem_threadgroup_imageblock = 8 };
@@ -297,11 +307,11 @@ __MATRICES(float) __MATRICES(half)
 // Section 6.5: constants.
 #define INFINITY __builtin_inff()
 #define NAN __builtin_nanf("")
-#define MAXFLOAT 0x1.fffffep127f
+#define MAXFLOAT 3.40282346638528859812e+38f
 #define HUGE_VALF __builtin_huge_valf()
-#define FLT_MAX 0x1.fffffep127f
-#define FLT_MIN 0x1p-126f
-#define FLT_EPSILON 0x1p-23f
+#define FLT_MAX 3.40282346638528859812e+38f
+#define FLT_MIN 1.17549435082228750797e-38f
+#define FLT_EPSILON 1.1920928955078125e-07f
 #define HALF_MAX 65504.0h
 #define INT_MAX 2147483647
 #define INT_MIN (-2147483647 - 1)

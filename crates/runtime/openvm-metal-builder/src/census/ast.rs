@@ -1,8 +1,8 @@
 //! The parts of clang's JSON AST that the census and the AST rules read.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
-use serde::Deserialize;
+use serde::{de::Visitor, Deserialize, Deserializer};
 
 /// A declaration, statement, expression or attribute. Fields that a kind of node does not have are empty.
 #[derive(Debug, Default, Deserialize)]
@@ -47,6 +47,12 @@ pub struct Node<'a> {
     pub bases: Vec<Base<'a>>,
     #[serde(borrow)]
     pub scoped_enum_tag: Cow<'a, str>,
+    /// Address of the declaration before, of a function that is declared more than once.
+    #[serde(borrow)]
+    pub previous_decl: Cow<'a, str>,
+    /// Text of a literal's value.
+    #[serde(borrow, deserialize_with = "text")]
+    pub value: Cow<'a, str>,
     pub is_implicit: bool,
     pub is_arrow: bool,
     pub is_postfix: bool,
@@ -54,6 +60,41 @@ pub struct Node<'a> {
     pub complete_definition: bool,
     pub has_in_class_initializer: bool,
     pub constexpr: bool,
+    pub has_init: bool,
+    pub has_var: bool,
+}
+
+/// The text of a literal's value; other values, of characters and of template arguments, are left out.
+fn text<'a, D: Deserializer<'a>>(d: D) -> Result<Cow<'a, str>, D::Error> {
+    struct Text;
+    impl<'a> Visitor<'a> for Text {
+        type Value = Cow<'a, str>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a value")
+        }
+
+        fn visit_borrowed_str<E>(self, v: &'a str) -> Result<Self::Value, E> {
+            Ok(v.into())
+        }
+
+        fn visit_str<E>(self, v: &str) -> Result<Self::Value, E> {
+            Ok(v.to_string().into())
+        }
+
+        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+            Ok(Cow::default())
+        }
+
+        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+            Ok(Cow::default())
+        }
+
+        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+            Ok(Cow::default())
+        }
+    }
+    d.deserialize_any(Text)
 }
 
 /// A type as written and without typedefs; the second is empty where they are equal.
@@ -126,7 +167,22 @@ pub struct Range {
     pub end: Location,
 }
 
-impl Node<'_> {
+impl<'a> Node<'a> {
+    /// Calls `visit` with this node and each one below it, in the order of the text; what lies below a node for which it
+    /// returns false is left out.
+    pub fn walk<'n>(&'n self, visit: &mut impl FnMut(&'n Node<'a>) -> bool) {
+        if visit(self) {
+            for child in &self.inner {
+                child.walk(visit);
+            }
+        }
+    }
+
+    /// True if `found` holds for this node or for one below it.
+    pub fn any<'n>(&'n self, found: &mut impl FnMut(&'n Node<'a>) -> bool) -> bool {
+        found(self) || self.inner.iter().any(|child| child.any(found))
+    }
+
     /// Offset of the name, else of the first token, behind the first `before` bytes.
     pub fn offset(&self, before: usize) -> Option<usize> {
         self.loc

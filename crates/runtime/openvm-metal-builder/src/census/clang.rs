@@ -39,6 +39,13 @@ const OPTIONS: &[&str] = &[
     // Features of later versions are warnings by default, and no other diagnostic.
     "-Werror=c++17-extensions",
     "-Werror=c++20-extensions",
+    // Each target does otherwise with these.
+    "-Werror=shift-count-overflow",
+    "-Werror=shift-count-negative",
+    "-Werror=division-by-zero",
+    "-Werror=array-bounds",
+    "-Werror=uninitialized",
+    "-Wno-sometimes-uninitialized",
     "-Xclang",
     "-cl-single-precision-constant",
 ];
@@ -83,7 +90,12 @@ pub fn parse(compiler: &Compiler, text: String, tree: bool) -> Result<Parsed, Bu
 /// True for an error of C++ about a construct that Metal has: conversions of vectors, and between `half` and `bfloat`.
 fn is_metal(message: &str) -> bool {
     let has = |s: &str| message.contains(s);
+    let component = message.strip_prefix("illegal vector component name ''");
+    let component = component.and_then(|rest| rest.strip_suffix("''"));
     has("cast from vector")
+        // Clang's comparisons give vectors of integers, and its vectors of bool have no components.
+        || has("type 'bool") && has("of type '") && has("ext_vector_type")
+        || component.is_some_and(|c| c.chars().all(|c| "xyzwrgba".contains(c)))
         || (has("static_cast from") && has("__bf16"))
         || (has("cannot be cast from type") && has("__bf16"))
 }
@@ -100,12 +112,13 @@ pub fn findings(messages: &str) -> Vec<Finding> {
                 continue;
             }
             let (file, line) = position(place);
+            let (rule, remedy) = rule(message);
             out.push(Finding {
                 file,
                 line,
-                rule: "flat-parse",
+                rule,
                 message: message.to_string(),
-                remedy: remedy(message),
+                remedy,
             });
         } else if let (Some((place, _)), Some(last)) =
             (line.split_once(": note: in instantiation"), out.last_mut())
@@ -116,6 +129,28 @@ pub fn findings(messages: &str) -> Vec<Finding> {
         }
     }
     out
+}
+
+/// Rule of code that has no meaning by the language.
+pub const UNDEFINED: &str = "undefined";
+
+fn rule(message: &str) -> (&'static str, &'static str) {
+    let undefined = [
+        "shift-count",
+        "division-by-zero",
+        "array-bounds",
+        "uninitialized",
+    ];
+    if undefined
+        .iter()
+        .any(|w| message.ends_with(&format!("-W{w}]")) || message.contains(&format!("-W{w}-")))
+    {
+        return (
+            UNDEFINED,
+            "write what has one meaning: devices do otherwise with shifts by the width, reads past the end and unset values",
+        );
+    }
+    ("flat-parse", remedy(message))
 }
 
 fn remedy(message: &str) -> &'static str {

@@ -37,6 +37,8 @@ pub struct Index {
     pub library: HashMap<String, String>,
     /// Declarations of the unit by address.
     pub declared: HashMap<String, Declared>,
+    /// Functions of the unit that are `constexpr`, by address.
+    pub constexpr: HashSet<String>,
     /// Typedefs by name.
     pub typedefs: HashMap<String, String>,
     /// Enumerations of the unit.
@@ -47,7 +49,8 @@ pub struct Index {
     pub library_types: HashSet<String>,
 }
 
-const SPACES: [&str; 4] = ["device", "constant", "threadgroup", "thread"];
+/// Words of address spaces.
+pub const SPACES: [&str; 4] = ["device", "constant", "threadgroup", "thread"];
 
 impl Index {
     /// Everything that `root` declares.
@@ -92,6 +95,9 @@ impl Index {
     }
 
     fn own(&mut self, n: &Node<'_>, s: &Source<'_>) {
+        if n.constexpr {
+            self.constexpr.insert(n.id.to_string());
+        }
         match n.kind.as_ref() {
             "TypedefDecl" | "TypeAliasDecl" => {
                 // One name with two meanings, a member type of two classes, has none.

@@ -6,6 +6,7 @@
 
 mod ast;
 mod clang;
+mod flow;
 mod index;
 mod keys;
 mod proofs;
@@ -35,7 +36,7 @@ use crate::{
     compiler::Compiler,
     error::{BuildError, Finding},
     lexer::Tokens,
-    lint, scan, target_apple,
+    lint, scan, scope, target_apple,
     toolchain::Toolchain,
 };
 
@@ -80,7 +81,13 @@ pub fn unit(compiler: &Compiler, apple: &Tokens) -> Result<Unit, BuildError> {
         })?;
         let index = Index::new(&root, &source);
         let mut findings = rules::check(&root, &source, &index);
-        findings.extend(parsed.findings.iter().cloned());
+        findings.extend(
+            parsed
+                .findings
+                .iter()
+                .filter(|f| !is_shared(f, &source))
+                .cloned(),
+        );
         Ok(Unit {
             keys: keys::keys(&root, &source, &index),
             findings,
@@ -96,6 +103,20 @@ pub fn unit(compiler: &Compiler, apple: &Tokens) -> Result<Unit, BuildError> {
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })
+}
+
+/// True for a warning about the value of a threadgroup variable, which another thread may have set.
+fn is_shared(f: &Finding, s: &Source<'_>) -> bool {
+    let name = f
+        .message
+        .strip_prefix("variable '")
+        .and_then(|rest| rest.split('\'').next());
+    let t = s.t;
+    f.rule == clang::UNDEFINED
+        && name.is_some_and(|name| {
+            (0..t.len())
+                .any(|i| t.at(i) == name && t.at(scope::statement_start(t, i)) == "threadgroup")
+        })
 }
 
 /// A source to check.
@@ -197,6 +218,13 @@ fn one(tools: &Toolchain, input: &Input) -> Result<Unit, BuildError> {
     };
     let apple = Tokens::new(target_apple::embedded(&text.tokens));
     let mut unit = unit(tools.compiler(), &apple)?;
-    unit.findings.extend(findings);
+    // The tree and the tokens may say the same.
+    let said = |f: &Finding| {
+        unit.findings
+            .iter()
+            .any(|u| u.rule == f.rule && u.line == f.line)
+    };
+    let other: Vec<Finding> = findings.into_iter().filter(|f| !said(f)).collect();
+    unit.findings.extend(other);
     Ok(unit)
 }

@@ -1,4 +1,4 @@
-//! Guards, barriers and recursion.
+//! Guards, barriers and the width of SIMD-groups.
 
 use crate::{
     error::Finding,
@@ -16,7 +16,6 @@ pub(crate) fn check(s: &Source<'_>, out: &mut Vec<Finding>) {
         }
         simd_width(s, f, out);
     }
-    recursion(s, out);
 }
 
 fn body(f: &KernelFn) -> (usize, usize) {
@@ -181,62 +180,6 @@ fn simd_width(s: &Source<'_>, f: &KernelFn, out: &mut Vec<Finding>) {
                 "simd-width",
                 format!("`{}` is taken apart with a literal SIMD width", t.at(i)),
                 "use [[thread_index_in_simdgroup]] and [[threads_per_simdgroup]]",
-            ));
-        }
-    }
-}
-
-/// Functions that call themselves.
-fn recursion(s: &Source<'_>, out: &mut Vec<Finding>) {
-    let t = s.t;
-    for i in 1..t.len() {
-        if s.scopes[i].in_function || t.at(i) != "(" || t.tokens[i - 1].kind != TokenKind::Ident {
-            continue;
-        }
-        let name = t.at(i - 1);
-        let open = t.matching(i) + 1;
-        if t.at(open) != "{" || name.starts_with("operator") || t.at(i - 2) == "operator" {
-            continue;
-        }
-        // A call of another overload has another number of arguments.
-        let arity = |open: usize| {
-            let close = t.matching(open);
-            let mut n = usize::from(close > open + 1);
-            let mut k = open + 1;
-            let mut angle = 0usize;
-            while k < close {
-                match t.at(k) {
-                    "(" | "[" | "{" => k = t.matching(k),
-                    "<" => angle += 1,
-                    ">" => angle = angle.saturating_sub(1),
-                    "," if angle == 0 => n += 1,
-                    _ => {}
-                }
-                k += 1;
-            }
-            n
-        };
-        let template = t.at(crate::scope::statement_start(t, i)) == "template";
-        let overloaded = (1..t.len()).any(|k| {
-            k != i
-                && t.at(k) == "("
-                && !s.scopes[k].in_function
-                && t.at(k - 1) == name
-                && t.at(t.matching(k) + 1) == "{"
-        });
-        let end = t.matching(open);
-        let call = (open..end).find(|&k| {
-            t.at(k) == name
-                && t.at(k + 1) == "("
-                && !matches!(t.at(k - 1), "." | "->")
-                && arity(k + 1) == arity(i)
-        });
-        if let (Some(k), false, false) = (call, template, overloaded) {
-            out.push(s.finding(
-                k,
-                "recursion",
-                format!("`{name}` calls itself"),
-                "use a loop",
             ));
         }
     }

@@ -8,7 +8,6 @@ mod apple;
 mod control;
 mod declarations;
 mod in_place;
-mod waits;
 mod words;
 
 use crate::{
@@ -56,7 +55,6 @@ pub fn tokens(t: &Tokens, scan: &Scan) -> Vec<Finding> {
     declarations::check(&source, &mut out);
     control::check(&source, &mut out);
     apple::check(&source, &mut out);
-    waits::check(&source, &mut out);
     in_place::check(&source, &mut out);
     out.sort_by(|a, b| (&a.file, a.line, a.rule).cmp(&(&b.file, b.line, b.rule)));
     out.dedup();

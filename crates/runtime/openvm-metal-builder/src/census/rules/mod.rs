@@ -1,12 +1,20 @@
 //! Rules on clang's tree: what Apple's compiler rejects and a C++ compiler takes.
 
+mod values;
+
 use std::{collections::HashMap, sync::OnceLock};
 
-use super::{ast::Node, index::Index, source::Source, types::Detail};
+use super::{
+    ast::Node,
+    flow,
+    index::{self, Index},
+    source::Source,
+    types::Detail,
+};
 use crate::error::Finding;
 
 /// Names of namespace `metal` and what they are.
-const METAL_NAMES: &str = include_str!("../../census/metal_names.txt");
+const METAL_NAMES: &str = include_str!("../../../census/metal_names.txt");
 
 fn metal_names() -> &'static HashMap<&'static str, &'static str> {
     static NAMES: OnceLock<HashMap<&str, &str>> = OnceLock::new();
@@ -21,7 +29,7 @@ fn metal_names() -> &'static HashMap<&'static str, &'static str> {
 }
 
 /// Rules that the tree of a unit breaks.
-pub(super) fn check(root: &Node<'_>, s: &Source<'_>, index: &Index) -> Vec<Finding> {
+pub fn check(root: &Node<'_>, s: &Source<'_>, index: &Index) -> Vec<Finding> {
     let mut c = Check {
         s,
         index,
@@ -30,8 +38,12 @@ pub(super) fn check(root: &Node<'_>, s: &Source<'_>, index: &Index) -> Vec<Findi
     for n in &root.inner {
         if n.offset(s.before).is_some() {
             c.global(n);
+            c.constants(n);
             c.node(n);
         }
+    }
+    for broken in flow::check(root, s, index) {
+        c.find(broken.at, broken.rule, broken.message, broken.remedy);
     }
     c.out
 }
@@ -117,15 +129,76 @@ impl Check<'_> {
         if matches!(n.kind.as_ref(), "CStyleCastExpr" | "CXXReinterpretCastExpr") {
             self.punning(n);
         }
-        if n.kind == "IntegerLiteral" && n.ty.qual_type.contains("long long") {
+        match n.kind.as_ref() {
+            "VarDecl" | "ParmVarDecl" | "FieldDecl" | "FunctionDecl" | "CXXMethodDecl" => {
+                self.pointers(n)
+            }
+            "TypeAliasDecl" | "TypedefDecl" => self.alias(n),
+            "ConditionalOperator" => self.chosen_pointer(n),
+            _ => {}
+        }
+        self.literal(n);
+        self.vectors(n);
+        self.lane(n);
+        n.inner.iter().for_each(|c| self.node(c));
+    }
+
+    /// A pointer to pointers: each has its own address space.
+    fn pointers(&mut self, n: &Node<'_>) {
+        let Some(d) = self.index.declared.get(n.id.as_ref()) else {
+            return;
+        };
+        let stars = stars(&n.ty.qual_type);
+        if stars > 1 && !d.deduced && d.spaces.len() < stars {
+            self.unspaced(n);
+        }
+    }
+
+    /// A name of a pointer type: the address space stands in its declaration.
+    fn alias(&mut self, n: &Node<'_>) {
+        let Some(from) = n.range.begin.behind(self.s.before) else {
+            return;
+        };
+        let t = self.s.t;
+        let words = (self.s.token(from)..t.len()).map(|i| t.at(i));
+        let spaces = words
+            .take_while(|w| *w != ";")
+            .filter(|w| index::SPACES.contains(w));
+        if spaces.count() < stars(&n.ty.qual_type) {
+            self.unspaced(n);
+        }
+    }
+
+    fn unspaced(&mut self, n: &Node<'_>) {
+        self.find(
+            n,
+            "address-space",
+            format!(
+                "`{}` of `{}` has a pointer without an address space",
+                n.ty.qual_type, n.name
+            ),
+            "name the space of each pointer: `device float* thread*`",
+        );
+    }
+
+    /// A pointer into one of two address spaces.
+    fn chosen_pointer(&mut self, n: &Node<'_>) {
+        let [_, first, second] = n.inner.as_slice() else {
+            return;
+        };
+        if !n.ty.text().trim_end().ends_with('*') {
+            return;
+        }
+        let spaces = [first, second].map(|n| self.index.pointer_space(n, self.s));
+        let known = |space: &&str| matches!(*space, "device" | "constant" | "threadgroup");
+        if spaces.iter().all(known) && spaces[0] != spaces[1] {
             self.find(
                 n,
-                "flat-parse",
-                "Metal has no type `long long`, and no literal of it".into(),
-                "write the suffix `l` or `ul`: `long` has 64 bits",
+                "address-space-mix",
+                format!("a pointer to `{}` or to `{}`", spaces[0], spaces[1]),
+                "choose between the values",
             );
         }
-        n.inner.iter().for_each(|c| self.node(c));
     }
 
     /// A pointer to numbers cast to a pointer to numbers of another type: Apple's compiler assumes that a load of one does not
@@ -213,6 +286,21 @@ impl Check<'_> {
             .filter(|f| !f.contains('*'))
             .find_map(|f| self.refused(f, depth + 1))
     }
+}
+
+/// Pointers in a type, outside of the arguments of templates and functions.
+fn stars(ty: &str) -> usize {
+    let mut depth = 0usize;
+    let mut out = 0;
+    for c in ty.chars() {
+        match c {
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth = depth.saturating_sub(1),
+            '*' if depth == 0 => out += 1,
+            _ => {}
+        }
+    }
+    out
 }
 
 /// The numbers that a pointer of a key's type points to, whatever their sign; `None` for other types.

@@ -1,0 +1,122 @@
+//! The functions of a unit that are compiled, and their calls.
+
+use std::collections::HashMap;
+
+use super::super::{ast::Node, source::Source};
+
+/// A function with a body; of a template each instance is one.
+pub struct Function<'n, 'a> {
+    /// Address of its first declaration.
+    pub id: &'n str,
+    pub name: &'n str,
+    pub parameters: Vec<&'n Node<'a>>,
+    pub body: &'n Node<'a>,
+}
+
+/// The functions of a unit, in the order of the text.
+pub struct Functions<'n, 'a> {
+    pub all: Vec<Function<'n, 'a>>,
+    /// Position in `all` by the address of any declaration.
+    by_id: HashMap<&'n str, usize>,
+}
+
+const FUNCTIONS: [&str; 4] = [
+    "FunctionDecl",
+    "CXXMethodDecl",
+    "CXXConversionDecl",
+    "CXXConstructorDecl",
+];
+
+impl<'n, 'a> Functions<'n, 'a> {
+    pub fn new(root: &'n Node<'a>, s: &Source<'_>) -> Self {
+        let (mut bodies, mut first) = (Vec::new(), HashMap::new());
+        for n in root.inner.iter().filter(|n| n.offset(s.before).is_some()) {
+            collect(n, &mut bodies, &mut first);
+        }
+        let canonical = |id: &'n str| first.get(id).copied().unwrap_or(id);
+        let all: Vec<Function<'n, 'a>> = bodies
+            .into_iter()
+            .map(|(n, body)| Function {
+                id: canonical(&n.id),
+                name: &n.name,
+                parameters: n.inner.iter().filter(|c| c.kind == "ParmVarDecl").collect(),
+                body,
+            })
+            .collect();
+        let by_first: HashMap<&str, usize> =
+            all.iter().enumerate().map(|(i, f)| (f.id, i)).collect();
+        let declared = first
+            .iter()
+            .filter_map(|(id, first)| Some((*id, *by_first.get(first)?)));
+        let by_id = declared
+            .chain(by_first.iter().map(|(id, i)| (*id, *i)))
+            .collect();
+        Self { all, by_id }
+    }
+
+    /// Position in [`Self::all`] of the function that a name or a member names.
+    pub fn named(&self, n: &Node<'_>) -> Option<usize> {
+        let id = match (n.kind.as_ref(), &n.referenced_decl) {
+            ("DeclRefExpr", Some(r)) => r.id.as_ref(),
+            ("MemberExpr", _) => n.referenced_member_decl.as_ref(),
+            _ => return None,
+        };
+        self.by_id.get(id).copied()
+    }
+
+    /// Position of the function that a call calls; `None` for the library's.
+    pub fn called(&self, call: &Node<'_>) -> Option<usize> {
+        self.named(call.inner.first()?.peeled())
+    }
+}
+
+/// Functions with bodies below `n`, and the first declaration of each that has several. The text of a template is left out
+/// for its instances.
+fn collect<'n, 'a>(
+    n: &'n Node<'a>,
+    bodies: &mut Vec<(&'n Node<'a>, &'n Node<'a>)>,
+    first: &mut HashMap<&'n str, &'n str>,
+) {
+    if n.is_implicit && n.kind != "CXXRecordDecl" {
+        return;
+    }
+    let pattern = match n.kind.as_ref() {
+        "FunctionTemplateDecl" => n
+            .inner
+            .iter()
+            .position(|c| FUNCTIONS.contains(&c.kind.as_ref())),
+        "ClassTemplateDecl" => n.inner.iter().position(|c| c.kind == "CXXRecordDecl"),
+        "ClassTemplatePartialSpecializationDecl" => return,
+        kind if FUNCTIONS.contains(&kind) => {
+            if !n.previous_decl.is_empty() {
+                let before: &str = &n.previous_decl;
+                let origin = first.get(before).copied().unwrap_or(before);
+                first.insert(&n.id, origin);
+            }
+            if let Some(body) = n.inner.iter().find(|c| c.kind == "CompoundStmt") {
+                bodies.push((n, body));
+            }
+            return;
+        }
+        "NamespaceDecl" | "CXXRecordDecl" | "ClassTemplateSpecializationDecl" => None,
+        _ => return,
+    };
+    for (i, child) in n.inner.iter().enumerate() {
+        if Some(i) != pattern {
+            collect(child, bodies, first);
+        }
+    }
+}
+
+/// Arguments of a call, with the object of an operator.
+pub fn arguments<'n, 'a>(call: &'n Node<'a>) -> &'n [Node<'a>] {
+    call.inner.get(1..).unwrap_or_default()
+}
+
+/// True for calls of functions, members and operators.
+pub fn is_call(n: &Node<'_>) -> bool {
+    matches!(
+        n.kind.as_ref(),
+        "CallExpr" | "CXXMemberCallExpr" | "CXXOperatorCallExpr"
+    )
+}

@@ -1,0 +1,51 @@
+//! Rules on the flow of control: what the threads of a GPU cannot do, found in the functions that are compiled.
+
+mod divergence;
+pub(super) mod functions;
+mod recursion;
+pub(super) mod variables;
+mod waits;
+
+use self::functions::Functions;
+use super::{ast::Node, index::Index, source::Source};
+use crate::scan;
+
+/// A broken rule, at a node of the tree.
+pub(super) struct Broken<'n, 'a> {
+    pub at: &'n Node<'a>,
+    pub rule: &'static str,
+    pub message: String,
+    pub remedy: &'static str,
+}
+
+/// Rules that the functions of a unit break.
+pub(super) fn check<'n, 'a>(
+    root: &'n Node<'a>,
+    s: &Source<'_>,
+    index: &Index,
+) -> Vec<Broken<'n, 'a>> {
+    let functions = Functions::new(root, s);
+    let circles = recursion::circles(&functions)
+        .into_iter()
+        .map(|(at, names)| Broken {
+            at,
+            rule: "recursion",
+            message: format!("a function calls itself: {names}"),
+            remedy: "use a loop",
+        });
+    let waits = waits::waits(&functions, index, s).into_iter().map(|at| Broken {
+        at,
+        rule: "atomic-wait",
+        message: "a loop that ends when another thread has written".into(),
+        remedy: "use a barrier within a threadgroup, and a second launch between threadgroups: Apple's GPUs do not promise that other threads run meanwhile",
+    });
+    let scan = scan::scan(s.t);
+    let divergent = divergence::divergent(&functions, &scan, index, s);
+    let divergent = divergent.into_iter().map(|(at, message)| Broken {
+        at,
+        rule: "barrier-divergent",
+        message,
+        remedy: "put it where all threads pass that take part in it",
+    });
+    circles.chain(waits).chain(divergent).collect()
+}

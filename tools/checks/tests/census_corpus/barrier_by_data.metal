@@ -1,0 +1,13 @@
+// expect: barrier-divergent 10
+#include <metal_stdlib>
+#pragma METAL fp contract(off)
+using namespace metal;
+[[max_total_threads_per_threadgroup(256)]]
+kernel void k(device uint* data [[buffer(0)]], constant uint& n [[buffer(1)]], uint tid [[thread_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]], uint tpg [[threads_per_threadgroup]]) {
+    uint value = data[tid];
+    uint sum = 0u;
+    if (value > n) {
+        sum = simd_sum(value);
+    }
+    data[tid] = sum + lane + tpg;
+}

@@ -1,0 +1,8 @@
+// expect: constant-initialiser 5
+#include <metal_stdlib>
+#pragma METAL fp contract(off)
+using namespace metal;
+constant float ROOT = sqrt(2.0f);
+kernel void k(device float* out [[buffer(0)]], uint gid [[thread_position_in_grid]]) {
+    out[gid] = ROOT;
+}

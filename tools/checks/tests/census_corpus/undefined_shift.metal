@@ -1,0 +1,7 @@
+// expect: undefined 6
+#include <metal_stdlib>
+#pragma METAL fp contract(off)
+using namespace metal;
+kernel void k(device uint* out [[buffer(0)]], uint gid [[thread_position_in_grid]]) {
+    out[gid] = gid << 32u;
+}

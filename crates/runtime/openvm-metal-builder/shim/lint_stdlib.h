@@ -110,6 +110,8 @@ MSL_AT(fetch_add) MSL_AT(fetch_sub) MSL_AT(fetch_min) MSL_AT(fetch_max) MSL_AT(f
 template <class P> uint atomic_load_explicit(P, memory_order);
 template <class P, class E, class V> bool atomic_compare_exchange_weak_explicit(P, E, V, memory_order, memory_order);
 template <class T> struct numeric_limits { static constexpr T max(); static constexpr T min(); static constexpr T lowest(); static constexpr T infinity(); };
+template <class T, T V> struct integral_constant { static constexpr T value = V; typedef T value_type; };
+typedef integral_constant<bool, true> true_type; typedef integral_constant<bool, false> false_type;
 template <bool B, class T, class F> struct conditional { using type = T; };
 template <class T, class F> struct conditional<false, T, F> { using type = F; };
 template <bool B, class T, class F> using conditional_t = typename conditional<B, T, F>::type;

@@ -1,7 +1,7 @@
 //! `hologram.Buffer`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use hologram_backends::Ty;
 use hologram_core::{ops::raw, strided, DynBuffer, Error, Executor};
@@ -21,7 +21,7 @@ pub struct PyBuffer {
     inner: Mutex<Option<Own<DynBuffer>>>,
     executor: Own<Executor>,
     /// Views of the memory that others hold.
-    exports: Arc<AtomicUsize>,
+    exports: AtomicUsize,
 }
 
 impl PyBuffer {
@@ -29,7 +29,7 @@ impl PyBuffer {
         Self {
             inner: Mutex::new(Some(Own::new(buffer))),
             executor: Own::new(executor),
-            exports: Arc::default(),
+            exports: AtomicUsize::new(0),
         }
     }
 
@@ -43,13 +43,13 @@ impl PyBuffer {
             .ok_or_else(|| exception("ClosedError", "the buffer is freed".into()))
     }
 
-    /// Memory that a view may show, with the counter to raise while it does.
-    fn exported(&self, py: Python<'_>) -> PyResult<(DynBuffer, *mut u8, Arc<AtomicUsize>)> {
+    /// Memory that a view may show.
+    fn exported(&self, py: Python<'_>) -> PyResult<(DynBuffer, *mut u8)> {
         let buffer = self.get()?;
         let pointer = self.shown(py)?.ok_or_else(|| {
             PyBufferError::new_err("the memory is the device's own; copy it with to_numpy()")
         })?;
-        Ok((buffer, pointer as *mut u8, self.exports.clone()))
+        Ok((buffer, pointer as *mut u8))
     }
 
     /// Address of the memory, unless it is the device's own, after everything that was started.
@@ -58,6 +58,23 @@ impl PyBuffer {
         let pointer =
             py.detach(|| Ok::<_, Error>(buffer.host_pointer()?.map(|p| p.as_ptr() as usize)));
         pointer.or_raise()
+    }
+
+    /// The memory as an array of NumPy's, without a copy.
+    ///
+    /// # Errors
+    /// `BufferError`: memory of a device.
+    pub fn seen<'py>(
+        slf: &Bound<'py, Self>,
+        dtype: impl IntoPyObject<'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let numpy = dtype::numpy(slf.py())?;
+        if slf.get().size()? == 0 {
+            return numpy.call_method1("empty", (0, dtype));
+        }
+        let bytes = (BufferBytes(slf.clone().unbind()), "u1");
+        let bytes = numpy.call_method1("frombuffer", bytes)?;
+        bytes.call_method1("view", (dtype,))
     }
 
     /// A new buffer with the elements converted to another type.
@@ -112,10 +129,11 @@ impl BufferBytes {
         view: *mut ffi::Py_buffer,
         flags: std::ffi::c_int,
     ) -> PyResult<()> {
-        let (buffer, pointer, exports) = slf.get().0.get().exported(slf.py())?;
+        let shown = slf.get().0.clone_ref(slf.py());
+        let (buffer, pointer) = shown.get().exported(slf.py())?;
         // SAFETY: Python passes a view that may be filled; the buffer, held by the view, owns the memory.
         unsafe { view::fill(view, flags, &buffer, Ty::U8, pointer, slf.into_any()) }?;
-        exports.fetch_add(1, Ordering::AcqRel);
+        shown.get().exports.fetch_add(1, Ordering::AcqRel);
         Ok(())
     }
 
@@ -292,12 +310,7 @@ impl PyBuffer {
             }
             this.to_numpy(py)?
         } else {
-            let kwargs = PyDict::new(py);
-            kwargs.set_item("dtype", "u1")?;
-            let bytes = numpy
-                .getattr("frombuffer")?
-                .call((BufferBytes(slf.clone().unbind()),), Some(&kwargs))?;
-            bytes.call_method1("view", (dtype::of_array(py, ty)?,))?
+            Self::seen(slf, dtype::of_array(py, ty)?)?
         };
         let Some(dtype) = dtype else {
             return Ok(array);
@@ -313,13 +326,13 @@ impl PyBuffer {
 
     #[pyo3(signature = (*, stream = None, max_version = None, dl_device = None, copy = None))]
     fn __dlpack__<'py>(
-        &self,
-        py: Python<'py>,
+        slf: &Bound<'py, Self>,
         stream: Option<&Bound<'py, PyAny>>,
         max_version: Option<(u32, u32)>,
         dl_device: Option<(i32, i32)>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
         if stream.is_some() {
             return Err(PyBufferError::new_err("host memory has no streams"));
         }
@@ -329,8 +342,17 @@ impl PyBuffer {
         if dl_device.is_some_and(|device| device != dlpack::HOST) {
             return Err(PyBufferError::new_err("only host memory is shown"));
         }
-        let (buffer, pointer, exports) = self.exported(py)?;
-        dlpack::capsule(py, buffer, pointer, exports, max_version)
+        let (buffer, _) = slf.get().exported(py)?;
+        let is_bfloat16 = buffer.ty() == Ty::Bf16;
+        let words = if is_bfloat16 { Ty::U16 } else { buffer.ty() };
+        let words = Self::seen(slf, names::name(words))?;
+        let kwargs = PyDict::new(py);
+        kwargs.set_item("max_version", max_version)?;
+        let capsule = words.call_method("__dlpack__", (), Some(&kwargs))?;
+        if is_bfloat16 {
+            dlpack::retype(&capsule, dlpack::UINT, dlpack::BFLOAT)?;
+        }
+        Ok(capsule)
     }
 
     fn __dlpack_device__(&self, py: Python<'_>) -> PyResult<(i32, i32)> {
@@ -345,10 +367,11 @@ impl PyBuffer {
         view: *mut ffi::Py_buffer,
         flags: std::ffi::c_int,
     ) -> PyResult<()> {
-        let (buffer, pointer, exports) = slf.get().exported(slf.py())?;
+        let (buffer, pointer) = slf.get().exported(slf.py())?;
+        let owner = slf.clone().into_any();
         // SAFETY: Python passes a view that may be filled; the buffer, held by the view, owns the memory.
-        unsafe { view::fill(view, flags, &buffer, buffer.ty(), pointer, slf.into_any()) }?;
-        exports.fetch_add(1, Ordering::AcqRel);
+        unsafe { view::fill(view, flags, &buffer, buffer.ty(), pointer, owner) }?;
+        slf.get().exports.fetch_add(1, Ordering::AcqRel);
         Ok(())
     }
 

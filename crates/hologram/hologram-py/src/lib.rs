@@ -28,7 +28,7 @@ mod _hologram {
     #[pymodule_export]
     use super::buffer::PyBuffer;
     #[pymodule_export]
-    use super::dlpack::bfloat16_of;
+    use super::dlpack::retype;
     #[pymodule_export]
     use super::executor::{backends, passed_over, PyExecutor};
     #[pymodule_export]
@@ -43,8 +43,6 @@ mod _hologram {
     use super::graph::element::set_element_types;
     #[pymodule_export]
     use super::graph::elementwise::{Elementwise, Fold};
-    #[pymodule_export]
-    use super::graph::export::dlpack_of;
     #[pymodule_export]
     use super::graph::index::{before_write, listed, set_indexing, taken};
     #[pymodule_export]

@@ -26,15 +26,8 @@ def passed_over() -> list[str]:
 def set_indexing(get: Callable[[Array, Any], Array], put: Callable[[Array, Any, Any], None], /) -> None:
     """Sets what `x[key]` and `x[key] = value` do where that takes more than a view, once."""
 
-def dlpack_of(array: Array, max_version: tuple[int, int] | None = None, /) -> Any:
-    """A capsule over an array's memory, which is the host's.
-
-    Raises:
-        BufferError: memory of a device.
-    """
-
-def bfloat16_of(capsule: Any, /) -> tuple[bytes, list[int]] | None:
-    """Elements of a capsule of bfloat16 in the host's memory, row-major, with their extents; None of others."""
+def retype(capsule: Any, code: int, to: int, /) -> bool:
+    """Says of a capsule of elements of 16 bits that their type has another code of DLPack; False of other elements."""
 
 def before_write(array: Array, /) -> None:
     """Computes an array, and what still has to read its memory, which is written next; in a `with` of the lock of all arrays."""

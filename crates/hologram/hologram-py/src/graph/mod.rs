@@ -14,7 +14,6 @@
 //! | [`elementwise`] | the shortest way from an operator to a node |
 //! | [`index`], [`scatter`], [`select`] | elements by keys |
 //! | [`stack`], [`roll`] | arrays along a new axis, and moved along axes |
-//! | [`export`] | capsules over the memory of arrays |
 //! | [`alone`] | the lock of all threads |
 //!
 //! Everything but a pass itself runs with Python's lock, so the locks inside of nodes, storages and arrays are never waited for.
@@ -27,7 +26,6 @@ pub mod compute;
 mod device;
 pub mod element;
 pub mod elementwise;
-pub mod export;
 pub mod index;
 mod inner;
 mod linearise;

@@ -133,17 +133,8 @@ impl PyStorage {
             let seen = numpy.call_method1("frombuffer", (copied, "u1"))?;
             return Ok(seen.unbind());
         }
-        let bytes = self.0.bytes.get_or_try_init(py, || {
-            let made = if self.0.buffer.is_empty() {
-                numpy.call_method1("empty", (0, "u1"))?
-            } else {
-                // The buffer protocol has no bfloat16.
-                numpy
-                    .call_method1("asarray", (buffer,))?
-                    .call_method1("view", ("u1",))?
-            };
-            Ok::<_, PyErr>(made.unbind())
-        })?;
+        let seen = || PyBuffer::seen(buffer, "u1").map(Bound::unbind);
+        let bytes = self.0.bytes.get_or_try_init(py, seen)?;
         Ok(bytes.clone_ref(py))
     }
 }

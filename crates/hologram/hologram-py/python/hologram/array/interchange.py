@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._hologram import bfloat16_of, dlpack_of
+from .._hologram import retype
 from ..errors import ArgumentError
 from . import core, dtypes, host
 from .core import Array
@@ -22,6 +22,8 @@ __all__ = ["from_dlpack"]
 _HOST = (1, 0)
 # Kinds of memory that the processor reads: its own, and what it shares with a GPU.
 _READABLE = (1, 3)
+# DLPack's codes of types; NumPy knows bfloat16 as uint16 alone.
+_UINT, _BFLOAT = 1, 4
 
 
 def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -61,15 +63,14 @@ def dlpack(
         raise BufferError(f"dl_device: {dl_device}, only host memory {_HOST} is given")
     if not x.device.on_host and (copy is False or copy is None and dl_device is None):
         raise BufferError(f"the memory is {x.device}'s own: ask for a copy, from_dlpack(x, device=\"cpu\")")
-    if x.dtype is dtypes.bfloat16:
-        # NumPy does not give it.
-        if copy or not x.device.on_host:
-            x = host.from_numpy(host.view(x), Device("cpu"), x.dtype)
-        storage, _, _ = x.data()
-        storage.exported = True
-        return dlpack_of(x, max_version)
-    values = to_numpy(x, copy=bool(copy) or None)
-    return values.__dlpack__(max_version=max_version)
+    is_bfloat16 = x.dtype is dtypes.bfloat16
+    if is_bfloat16:
+        storage, offset, strides = x.data()
+        x = core.over(storage, x.shape, dtypes.uint16, offset, strides)
+    capsule = to_numpy(x, copy=bool(copy) or None).__dlpack__(max_version=max_version)
+    if is_bfloat16:
+        retype(capsule, _UINT, _BFLOAT)
+    return capsule
 
 
 def dlpack_device(x: Array) -> tuple[int, int]:
@@ -97,19 +98,27 @@ def from_dlpack(x: Any, /, *, device: str | Device | None = None, copy: bool | N
     if elsewhere and hasattr(x, "cpu"):
         # PyTorch's way to memory of the host.
         x, elsewhere = x.cpu(), False
-    found = _bfloat16(x)
-    if found is not None:
-        elements, shape = found
-        values = np.frombuffer(elements, dtypes.bfloat16.numpy).reshape(shape)
-        return host.from_numpy(values, to, dtypes.bfloat16)
-    return host.from_numpy(np.from_dlpack(x, device="cpu", copy=True) if elsewhere else np.from_dlpack(x), to)
+    if elsewhere:
+        return host.from_numpy(np.from_dlpack(x, device="cpu", copy=True), to)
+    if "bfloat16" in str(getattr(x, "dtype", "")):
+        capsule = x.__dlpack__()
+        is_bfloat16 = retype(capsule, _BFLOAT, _UINT)
+        found = np.from_dlpack(_Given(capsule))
+        return host.from_numpy(found.view(dtypes.bfloat16.numpy) if is_bfloat16 else found, to)
+    return host.from_numpy(np.from_dlpack(x), to)
 
 
-def _bfloat16(x: Any) -> tuple[bytes, list[int]] | None:
-    """Elements of bfloat16, which NumPy does not read, with their extents; None of other types."""
-    if "bfloat16" not in str(getattr(x, "dtype", "")) or tuple(x.__dlpack_device__())[0] not in _READABLE:
-        return None
-    return bfloat16_of(x.__dlpack__())
+class _Given:
+    """A capsule, as the protocol asks for it."""
+
+    def __init__(self, capsule: Any):
+        self._capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _HOST
 
 
 def pickled(x: Array, protocol: Any = 4) -> tuple[Any, ...]:

@@ -265,37 +265,6 @@ pub fn gemm(
         .or_raise()
 }
 
-/// `gemm` of operands that begin at an element of their buffers.
-#[pyfunction]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "called by `hologram.array` alone"
-)]
-pub fn gemm_at(
-    py: Python<'_>,
-    ex: &PyExecutor,
-    a: (PyRef<'_, PyBuffer>, usize),
-    b: (PyRef<'_, PyBuffer>, usize),
-    c: (PyRef<'_, PyBuffer>, usize),
-    m: usize,
-    n: usize,
-    k: usize,
-) -> PyResult<()> {
-    let exec = ex.get()?;
-    let [(a, at_a), (b, at_b), (c, at_c)] =
-        [(a.0.get()?, a.1), (b.0.get()?, b.1), (c.0.get()?, c.1)];
-    py.detach(|| {
-        let rest = |buffer: &DynBuffer, at: usize| buffer.len().saturating_sub(at);
-        let (a, b, c) = (
-            a.slice(at_a, rest(&a, at_a))?,
-            b.slice(at_b, rest(&b, at_b))?,
-            c.slice(at_c, rest(&c, at_c))?,
-        );
-        raw::gemm(&exec, a, b, c, (m, k, n))
-    })
-    .or_raise()
-}
-
 #[pyfunction]
 pub fn matvec(
     py: Python<'_>,

@@ -558,32 +558,21 @@ def replace(target: Array, source: Array, /) -> None:
 def recorded_operations() -> int:
     """Number of recorded operations that something still needs, for tests."""
 
-def positions(
-    ex: Executor, extreme: str, shape: Sequence[int], axis: int | None, source: tuple[Buffer, int, Sequence[int]], target: Buffer
-) -> None:
+def product(a: Array, b: Array, c: Array, /) -> None:
+    """Writes the product of two matrices to a third; the elements of each lie row-major, one after the other."""
+
+def positions(extreme: str, array: Array, axis: int | None, target: Array, /) -> None:
     """Writes the index of the first "minimum" or "maximum" along an axis, or of all elements in row-major order, to int64s."""
 
-def scan(
-    ex: Executor,
-    operation: str,
-    shape: Sequence[int],
-    axis: int,
-    source: tuple[Buffer, int, Sequence[int]],
-    target: tuple[Buffer, int, Sequence[int]],
-) -> None:
+def scan(operation: str, array: Array, axis: int, target: Array, /) -> None:
     """Writes the "sum", "product", "minimum" or "maximum" of the elements up to each along an axis, converted to the target's type."""
 
-def sort_rows(
-    ex: Executor, order: bool, descending: bool, rows: int, cols: int, source: tuple[Buffer, int], target: tuple[Buffer, int]
-) -> None:
+def sort_rows(order: bool, descending: bool, array: Array, target: Array, /) -> None:
     """Writes the elements of each row in order, or the int64 indices that put them in order; equal elements keep theirs."""
 
 def operations() -> list[tuple[str, list[str], str]]:
     """The table of operations on buffers: instruction, names of the operation that it may have, what it computes."""
 
-def gemm_at(
-    ex: Executor, a: tuple[Buffer, int], b: tuple[Buffer, int], c: tuple[Buffer, int], m: int, n: int, k: int
-) -> None: ...
 def unary(ex: Executor, op: str, a: Buffer, c: Buffer, n: int | None = None) -> None: ...
 def binary(
     ex: Executor, op: str, a: Buffer, b: Buffer, c: Buffer, n: int | None = None

@@ -13,6 +13,7 @@
 //! | [`inner`] | what nobody needs but one graph |
 //! | [`elementwise`] | the shortest way from an operator to a node |
 //! | [`index`], [`scatter`], [`select`] | elements by keys |
+//! | [`whole`] | products, sorts, scans and positions |
 //! | [`stack`], [`roll`] | arrays along a new axis, and moved along axes |
 //! | [`alone`] | the lock of all threads |
 //!
@@ -40,6 +41,7 @@ mod shape;
 pub mod stack;
 pub mod storage;
 pub mod value;
+pub mod whole;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

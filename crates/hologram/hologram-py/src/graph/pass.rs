@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hologram_backends::Ty;
-use hologram_core::expression::{self, FoldOp, Strided, Views};
+use hologram_core::expression::{self, FoldOp, Views};
 use pyo3::prelude::*;
 
 use super::device::Device;
@@ -40,14 +40,6 @@ pub struct Pass<'a> {
     pub fold: Option<Fold>,
 }
 
-fn strided(leaf: &Leaf) -> Strided<'_> {
-    Strided {
-        buffer: leaf.storage.buffer(),
-        offset: leaf.offset,
-        strides: &leaf.strides,
-    }
-}
-
 impl Pass<'_> {
     /// Computes it; Python's other threads run meanwhile.
     ///
@@ -61,9 +53,9 @@ impl Pass<'_> {
         let fold = self.fold.as_ref().map(|fold| (fold.op, fold.value));
         let plan = plan(self.steps, &written, fold)?;
         let executor = self.device.executor(py)?;
-        let operands: Vec<_> = self.steps.leaves.iter().map(strided).collect();
+        let operands: Vec<_> = self.steps.leaves.iter().map(Leaf::strided).collect();
         let scalars: Vec<u64> = self.steps.numbers.iter().map(|n| n.bits).collect();
-        let outputs: Vec<_> = self.outputs.iter().map(|(_, at)| strided(at)).collect();
+        let outputs: Vec<_> = self.outputs.iter().map(|(_, at)| at.strided()).collect();
         let unfolded;
         let folded = match &self.fold {
             Some(fold) => &fold.folded,
@@ -78,7 +70,7 @@ impl Pass<'_> {
             scalars: &scalars,
             outputs: &outputs,
             folded,
-            target: self.fold.as_ref().map(|fold| strided(&fold.target)),
+            target: self.fold.as_ref().map(|fold| fold.target.strided()),
         };
         py.detach(|| expression::run(&executor, &plan, &views))
             .or_raise()

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hologram_backends::Ty;
+use hologram_core::expression::Strided;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -28,6 +29,15 @@ impl Leaf {
     /// Type of the elements.
     pub fn ty(&self) -> Ty {
         self.storage.buffer().ty()
+    }
+
+    /// The elements as the core has them.
+    pub fn strided(&self) -> Strided<'_> {
+        Strided {
+            buffer: self.storage.buffer(),
+            offset: self.offset,
+            strides: &self.strides,
+        }
     }
 
     /// True if both are the same elements in the same order.

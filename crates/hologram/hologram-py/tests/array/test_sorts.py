@@ -47,15 +47,14 @@ def test_bfloat16():
 
 def test_what_sorts_refuse():
     x = hologram.asarray([3, 1, 2], dtype="int32")
-    storage, _, _ = x.data()
-    small = hp.zeros(2, dtype="int32").data()[0]
+    small = hp.zeros(2, dtype="int32")
     with pytest.raises(hologram.errors.ShapeError, match="target"):
-        sorting.sort_rows(x.device.executor, False, False, 1, 3, (storage.buffer, 0), (small.buffer, 0))
+        sorting.sort_rows(False, False, x, small)
     with pytest.raises(hologram.errors.DTypeError, match="int64"):
-        sorting.sort_rows(x.device.executor, True, False, 1, 2, (storage.buffer, 0), (small.buffer, 0))
+        sorting.sort_rows(True, False, x[:2], small)
     with pytest.raises(hologram.errors.ArgumentError, match="memory"):
-        sorting.sort_rows(x.device.executor, False, False, 1, 2, (storage.buffer, 0), (storage.buffer, 1))
-    sorting.sort_rows(x.device.executor, False, True, 1, 3, (storage.buffer, 0), (storage.buffer, 0))
+        sorting.sort_rows(False, False, x[:2], x[1:])
+    sorting.sort_rows(False, True, x, x)
     assert x.tolist() == [3, 2, 1]
 
 

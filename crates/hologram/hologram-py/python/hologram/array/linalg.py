@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import _hologram as _native
+from .._hologram import product
 from ..errors import ArgumentError, ShapeError
 from . import core, dtypes, host, layout
 from .core import Array, into
@@ -77,16 +77,10 @@ def _products(a: Array, b: Array, dtype: DType) -> Array:
     made = core.new(a.device, (*batch, m, n), dtype, zeroed=k == 0)
     if made.size == 0 or k == 0:
         return made
-    a, b = _rows_dense(a), _rows_dense(b)
-    (from_a, at_a, steps_a), (from_b, at_b, steps_b) = a.data(), b.data()
-    strides_a = layout.broadcast_strides(a.shape[:-2], steps_a[:-2], batch)
-    strides_b = layout.broadcast_strides(b.shape[:-2], steps_b[:-2], batch)
-    to, _, _ = made.data()
-    executor = a.device.executor
-    for i, index in enumerate(np.ndindex(*batch) if batch else [()]):
-        offset_a = at_a + builtins.sum(j * s for j, s in zip(index, strides_a))
-        offset_b = at_b + builtins.sum(j * s for j, s in zip(index, strides_b))
-        _native.gemm_at(executor, (from_a.buffer, offset_a), (from_b.buffer, offset_b), (to.buffer, i * m * n), m, n, k)
+    a = broadcast_to(_rows_dense(a), (*batch, m, k))
+    b = broadcast_to(_rows_dense(b), (*batch, k, n))
+    for index in np.ndindex(*batch):
+        product(basic_view(a, index), basic_view(b, index), basic_view(made, index))
     return made
 
 

@@ -186,9 +186,7 @@ def _arg(function: Any, extreme: str, x: Array, axis: int | None, keepdims: bool
     looked = range(x.ndim) if at is None else (at,)
     shape = [1 if d in looked else extent for d, extent in enumerate(x.shape) if keepdims or d not in looked]
     made = core.new(x.device, tuple(shape), dtypes.int64)
-    storage, offset, strides = x.data()
-    target = made.data()[0].buffer
-    positions(x.device.executor, extreme, x.shape, at, (storage.buffer, offset, strides), target)
+    positions(extreme, x, at, made)
     return made
 
 
@@ -251,9 +249,7 @@ def _scan(operation: str, x: Array, axis: int, dtype: DType, shape: tuple[int, .
         empty = 0 if operation == "sum" else 1
         core.assign(first, core.recorded(core.number(empty, inner.buffer), first.shape, inner, x.device))
         target = basic_view(made, (*lead, slice(1, None)))
-    source, offset, strides = x.data()
-    storage, start, steps = target.data()
-    scan(x.device.executor, operation, x.shape, axis, (source.buffer, offset, strides), (storage.buffer, start, steps))
+    scan(operation, x, axis, target)
     return made if inner is dtype else astype(made, dtype)
 
 

@@ -9,7 +9,7 @@ from . import core, dtypes, host
 from .core import Array, into
 from .elementwise import astype
 from .elementwise.steps import check_kind
-from .layout import axis_of, is_dense
+from .layout import axis_of
 from .manipulation import moveaxis
 
 __all__ = ["argsort", "sort"]
@@ -48,14 +48,8 @@ def _on_device(x: Array, at: int, descending: bool, order: bool) -> Array:
     last = x.ndim - 1
     moved = x if at == last else moveaxis(x, at, last)
     words = astype(moved, _WORDS[x.dtype.kind]) if x.dtype.bits < 32 else moved
-    storage, offset, strides = words.data()
-    if not is_dense(words.shape, strides):
-        words = core.copied(words)
-        storage, offset, _ = words.data()
-    cols = words.shape[-1]
     made = core.new(x.device, words.shape, dtypes.int64 if order else words.dtype)
-    target = made.data()[0].buffer
-    sort_rows(x.device.executor, order, descending, words.size // max(cols, 1), cols, (storage.buffer, offset), (target, 0))
+    sort_rows(order, descending, words, made)
     if not order and words.dtype is not x.dtype:
         made = astype(made, x.dtype)
     return made if at == last else moveaxis(made, last, at)

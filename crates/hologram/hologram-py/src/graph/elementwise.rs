@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hologram_core::expression::FoldOp;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt};
+use pyo3::types::{PyBool, PyInt};
 
 use super::array::PyArray;
 use super::compute::{fold_op, fold_value};
@@ -13,7 +13,6 @@ use super::element::{Element, Kind};
 use super::node::{Node, Operation};
 use super::shape::{broadcast, Shape};
 use super::value::{Number, Value};
-use crate::dtype;
 
 /// An elementwise function that is one step on elements of some kinds.
 #[pyclass(name = "Elementwise", module = "hologram", frozen)]
@@ -33,7 +32,7 @@ impl<'a> Operand<'a> {
     /// An array of a type on a device, or a number of its kind.
     fn of(object: &'a Bound<'_, PyAny>, like: &PyArray) -> Option<Self> {
         let Some(array) = array_of(object) else {
-            return number_of(object, like.element).map(Self::Number);
+            return Number::of(object, like.element).map(Self::Number);
         };
         let fits = array.element.same(like.element) && Arc::ptr_eq(&array.device, &like.device);
         fits.then_some(Self::Array(array))
@@ -81,10 +80,9 @@ impl Elementwise {
     #[new]
     #[pyo3(signature = (operation, kinds, truth = false))]
     fn new(operation: &str, kinds: Vec<String>, truth: bool) -> PyResult<Self> {
-        let kinds = kinds.iter().map(|name| Kind::from_name(name));
         Ok(Self {
             operation: Operation::from_name(operation)?,
-            kinds: kinds.collect::<PyResult<_>>()?,
+            kinds: kinds_of(&kinds)?,
             truth,
         })
     }
@@ -145,10 +143,9 @@ pub struct Fold {
 impl Fold {
     #[new]
     fn new(operation: &str, kinds: Vec<String>) -> PyResult<Self> {
-        let kinds = kinds.iter().map(|name| Kind::from_name(name));
         Ok(Self {
             op: fold_op(operation)?,
-            kinds: kinds.collect::<PyResult<_>>()?,
+            kinds: kinds_of(&kinds)?,
         })
     }
 
@@ -187,27 +184,10 @@ fn is_plain(element: &Element, kinds: &[Kind]) -> bool {
     element.lanes == 1 && !element.is_half() && kinds.contains(&element.kind)
 }
 
-fn array_of<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a PyArray> {
-    object.cast::<PyArray>().ok().map(Bound::get)
+fn kinds_of(names: &[String]) -> PyResult<Vec<Kind>> {
+    names.iter().map(|name| Kind::from_name(name)).collect()
 }
 
-/// A number of Python as an element, if results keep the array's type with it and the type has it.
-fn number_of(object: &Bound<'_, PyAny>, element: &Element) -> Option<Number> {
-    let kind = if object.is_exact_instance_of::<PyFloat>() {
-        Kind::Float
-    } else if object.is_exact_instance_of::<PyInt>() {
-        Kind::Uint
-    } else if object.is_exact_instance_of::<PyBool>() {
-        Kind::Bool
-    } else {
-        return None;
-    };
-    if kind > element.kind {
-        return None;
-    }
-    let bits = dtype::to_bits(element.ty, object).ok()?;
-    Some(Number {
-        ty: element.ty,
-        bits,
-    })
+fn array_of<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a PyArray> {
+    object.cast::<PyArray>().ok().map(Bound::get)
 }

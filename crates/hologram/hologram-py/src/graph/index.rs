@@ -154,27 +154,6 @@ pub fn view(array: &PyArray, key: &Bound<'_, PyAny>) -> PyResult<Option<PyArray>
     Ok(Some(PyArray::over(leaf, Shape::new(shape), array.element)))
 }
 
-/// A number of Python as an element, exactly: of the element's kind or a lower one, and in its range.
-fn exact(object: &Bound<'_, PyAny>, element: &Element) -> Option<Number> {
-    let kind = if object.is_exact_instance_of::<PyFloat>() {
-        Kind::Float
-    } else if object.is_exact_instance_of::<PyInt>() {
-        Kind::Uint
-    } else if object.is_exact_instance_of::<PyBool>() {
-        Kind::Bool
-    } else {
-        return None;
-    };
-    if kind > element.kind || element.lanes != 1 {
-        return None;
-    }
-    let bits = dtype::to_bits(element.ty, object).ok()?;
-    Some(Number {
-        ty: element.ty,
-        bits,
-    })
-}
-
 /// Writes a number into a view.
 fn fill(py: Python<'_>, to: &PyArray, number: Number) -> PyResult<()> {
     if to.shape.size() != 1 || !to.device.on_host {
@@ -222,12 +201,12 @@ pub fn put(
     value: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let py = array.py();
-    if let Some(number) = exact(value, array.get().element) {
+    if let Some(number) = Number::of(value, array.get().element) {
         if let Some(to) = view(array.get(), key)? {
             return fill(py, &to, number);
         }
-        if let Ok(names) = key.cast_exact::<PyArray>() {
-            if scatter(py, array.get(), names.get(), number)? {
+        if let Ok(mask) = key.cast_exact::<PyArray>() {
+            if scatter(py, array.get(), mask.get(), number)? {
                 return Ok(());
             }
         }

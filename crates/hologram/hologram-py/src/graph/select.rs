@@ -17,19 +17,29 @@ const BLOCK: usize = 64;
 /// Changes from set to not set and back in a block up to which rows are copied several at a time.
 const FEW_CHANGES: u32 = 12;
 
-/// Address of a dense array's first element; None if the elements are not one after the other in the host's memory, or if somebody
-/// outside of this package may write them at any time.
-fn dense(array: &PyArray, leaf: &Leaf) -> PyResult<Option<usize>> {
+/// Address of a dense array's first element; None if the elements are not one after the other in the host's memory.
+///
+/// # Errors
+/// Errors of the device.
+pub fn address(array: &PyArray, leaf: &Leaf) -> PyResult<Option<usize>> {
     let buffer = leaf.storage.buffer();
     let end = leaf.offset.checked_add(array.shape.count()?);
     let end = end.and_then(|end| end.checked_mul(array.element.size()));
     let fits = end.is_some_and(|end| end <= buffer.size_bytes());
-    if !fits || leaf.storage.is_exported() || *leaf.strides != **array.shape.dense() {
+    if !fits || *leaf.strides != **array.shape.dense() {
         return Ok(None);
     }
     let first = buffer.host_pointer().or_raise()?;
     let offset = leaf.offset * array.element.size();
     Ok(first.map(|first| first.as_ptr() as usize + offset))
+}
+
+/// Address of a dense array's first element; None also if somebody outside of this package may write the elements at any time.
+fn dense(array: &PyArray, leaf: &Leaf) -> PyResult<Option<usize>> {
+    if leaf.storage.is_exported() {
+        return Ok(None);
+    }
+    address(array, leaf)
 }
 
 /// Bytes of the rows of `array` that the bools of `mask` name: the mask has the array's first dimensions. None on other devices than the

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use hologram_backends::Ty;
 use hologram_core::expression::Strided;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBool, PyFloat, PyInt, PyTuple};
 
+use super::element::{Element, Kind};
 use super::node::{Node, Operation};
 use super::shape::Shape;
 use super::storage::Storage;
@@ -58,6 +59,29 @@ pub struct Number {
     pub ty: Ty,
     /// The bits.
     pub bits: u64,
+}
+
+impl Number {
+    /// A number of Python as an element, exactly: of the element's kind or a lower one, and in its range.
+    pub fn of(object: &Bound<'_, PyAny>, element: &Element) -> Option<Self> {
+        let kind = if object.is_exact_instance_of::<PyFloat>() {
+            Kind::Float
+        } else if object.is_exact_instance_of::<PyInt>() {
+            Kind::Uint
+        } else if object.is_exact_instance_of::<PyBool>() {
+            Kind::Bool
+        } else {
+            return None;
+        };
+        if kind > element.kind || element.lanes != 1 {
+            return None;
+        }
+        let bits = dtype::to_bits(element.ty, object).ok()?;
+        Some(Self {
+            ty: element.ty,
+            bits,
+        })
+    }
 }
 
 /// Value that a step reads.

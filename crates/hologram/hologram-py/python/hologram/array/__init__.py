@@ -34,19 +34,10 @@ from .linalg import matmul, matrix_transpose, tensordot, vecdot
 __all__ = [
     "Array", "e", "fft", "inf", "linalg", "matmul", "matrix_transpose", "nan", "newaxis", "pi", "random", "tensordot", "vecdot",
 ]  # fmt: skip
-__all__ += beyond.__all__
-__all__ += creation.__all__
-__all__ += devices.__all__
-__all__ += dtypes.__all__
-__all__ += elementwise.__all__
-__all__ += indexing.__all__
-__all__ += inspection.__all__
-__all__ += interchange.__all__
-__all__ += manipulation.__all__
-__all__ += reductions.__all__
-__all__ += searching.__all__
-__all__ += sets.__all__
-__all__ += sorting.__all__
+_PARTS = (
+    beyond, creation, devices, dtypes, elementwise, indexing, inspection, interchange, manipulation, reductions, searching, sets, sorting,
+)  # fmt: skip
+__all__ += [name for part in _PARTS for name in part.__all__]
 
 __array_api_version__ = "2025.12"
 

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, DTypeError
+from ..errors import ArgumentError
 from . import core, dtypes, host, values
 from .core import Array
 from .devices import Device, device_of
 from .dtypes import DType
 from .elementwise import astype, where
 from .interchange import from_dlpack
-from .layout import shape_of
+from .layout import matrix_of, shape_of
 from .manipulation import broadcast_to, expand_dims
 
 __all__ = [
@@ -147,15 +147,12 @@ def arange(
         if count and not (values.fits(count[0], to) and values.fits(count[-1], to)):
             raise OverflowError(f"arange: {count[0]} to {count[-1]} does not fit in {to.name}")
         first, by = (start, step) if count else (0, 1)
-        made = np.arange(first, first + len(count) * by, by) if abs(first) + abs(by * (len(count) + 1)) < 2**63 else _far(count, to)
+        # NumPy has no range that ends near what a type has.
+        has_range = abs(first) + abs(by * (len(count) + 1)) < 2**63
+        made = np.arange(first, first + len(count) * by, by) if has_range else values.elements(list(count), to)
     else:
         made = np.arange(start, stop, step, dtype=None if to is dtypes.bfloat16 or whole else to.numpy)
     return host.from_numpy(made, device_of(device), to)
-
-
-def _far(numbers: range, dtype: DType) -> Any:
-    """Numbers near the ends of what a type has."""
-    return values.elements(list(numbers), dtype)
 
 
 def linspace(
@@ -206,17 +203,11 @@ def _triangle(x: Array, keep: np.ndarray[Any, Any]) -> Array:
     return where(mask, x, zero)
 
 
-def _matrix(name: str, x: Array) -> tuple[int, int]:
-    if x.ndim < 2:
-        raise ArgumentError(f"{name}: {x.ndim} dimensions, a matrix has at least 2")
-    return x.shape[-2], x.shape[-1]
-
-
 def tril(x: Array, /, *, k: int = 0) -> Array:
     """Zeros above the k-th diagonal of each matrix."""
-    return _triangle(x, np.tri(*_matrix("tril", x), k, dtype=bool))
+    return _triangle(x, np.tri(*matrix_of("tril", x.shape), k, dtype=bool))
 
 
 def triu(x: Array, /, *, k: int = 0) -> Array:
     """Zeros below the k-th diagonal of each matrix."""
-    return _triangle(x, ~np.tri(*_matrix("triu", x), k - 1, dtype=bool))
+    return _triangle(x, ~np.tri(*matrix_of("triu", x.shape), k - 1, dtype=bool))

@@ -202,3 +202,8 @@ def with_scalar(dtype: DType, value: complex) -> DType:
     if kind == "float":
         return float64
     return int64
+
+
+def complex_of(dtype: DType) -> DType:
+    """The type of complex numbers that transforms and eigenvalues of a type have."""
+    return complex64 if dtype in (float32, complex64) else complex128

@@ -18,14 +18,9 @@ __all__ = [
     "rfftfreq", "rfftn",
 ]  # fmt: skip
 
-_REAL = {dtypes.float32: dtypes.float32, dtypes.complex64: dtypes.float32}
-
-
 def _result(x: Array, real: bool) -> DType:
-    single = x.dtype in _REAL
-    if real:
-        return dtypes.float32 if single else dtypes.float64
-    return dtypes.complex64 if single else dtypes.complex128
+    result = dtypes.complex_of(x.dtype)
+    return dtypes.of(result.buffer) if real else result
 
 
 def _checked(name: str, x: Array, kinds: Sequence[str], norm: str) -> None:

@@ -14,9 +14,6 @@ from .core import Array
 from .devices import Device
 from .dtypes import DType
 
-__all__ = ["call", "chosen", "from_numpy", "ufunc", "view"]
-
-
 def view(array: Array) -> np.ndarray[Any, Any]:
     """The elements as NumPy sees them: the memory itself on the processor, else a copy. Not for writing."""
     storage, offset, strides = array.data()

@@ -26,27 +26,28 @@ _READABLE = (1, 3)
 _UINT, _BFLOAT = 1, 4
 
 
-def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+def to_numpy(self: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
     """The elements as NumPy's array: the memory itself on the processor, a copy from elsewhere."""
-    if copy is False and not x.device.on_host:
-        raise ArgumentError(f"copy: the memory is {x.device}'s own, it is read by a copy")
-    values = host.view(x)
+    if copy is False and not self.device.on_host:
+        raise ArgumentError(f"copy: the memory is {self.device}'s own, it is read by a copy")
+    values = host.view(self)
     if dtype is not None and np.dtype(dtype) != values.dtype:
         if copy is False:
-            raise ArgumentError(f"copy: {x.dtype.name} becomes {np.dtype(dtype)} only by a copy")
+            raise ArgumentError(f"copy: {self.dtype.name} becomes {np.dtype(dtype)} only by a copy")
         with core.changes:
             return values.astype(dtype)
     if copy:
         with core.changes:
             return values.copy()
-    if x.device.on_host:
-        storage, _, _ = x.data()
+    if self.device.on_host:
+        storage, _, _ = self.data()
         storage.exported = True
     return values
 
 
 def dlpack(
-    x: Array,
+    self: Array,
+    *,
     stream: Any = None,
     max_version: tuple[int, int] | None = None,
     dl_device: tuple[int, int] | None = None,
@@ -61,21 +62,21 @@ def dlpack(
         raise BufferError("stream: host memory has none")
     if dl_device is not None and tuple(dl_device) != _HOST:
         raise BufferError(f"dl_device: {dl_device}, only host memory {_HOST} is given")
-    if not x.device.on_host and (copy is False or copy is None and dl_device is None):
-        raise BufferError(f"the memory is {x.device}'s own: ask for a copy, from_dlpack(x, device=\"cpu\")")
-    is_bfloat16 = x.dtype is dtypes.bfloat16
-    if is_bfloat16:
-        storage, offset, strides = x.data()
-        x = core.over(storage, x.shape, dtypes.uint16, offset, strides)
-    capsule = to_numpy(x, copy=bool(copy) or None).__dlpack__(max_version=max_version)
-    if is_bfloat16:
+    if not self.device.on_host and (copy is False or copy is None and dl_device is None):
+        raise BufferError(f"the memory is {self.device}'s own: ask for a copy, from_dlpack(x, device=\"cpu\")")
+    given = self
+    if self.dtype is dtypes.bfloat16:
+        storage, offset, strides = self.data()
+        given = core.over(storage, self.shape, dtypes.uint16, offset, strides)
+    capsule = to_numpy(given, copy=bool(copy) or None).__dlpack__(max_version=max_version)
+    if given is not self:
         retype(capsule, _UINT, _BFLOAT)
     return capsule
 
 
-def dlpack_device(x: Array) -> tuple[int, int]:
+def dlpack_device(self: Array) -> tuple[int, int]:
     """DLPack's device of the array: the host's of one on the processor, CUDA's or Metal's else."""
-    return {"cpu": _HOST, "cuda": (2, 0), "metal": (8, 0)}[x.device.name]
+    return {"cpu": _HOST, "cuda": (2, 0), "metal": (8, 0)}[self.device.name]
 
 
 def from_dlpack(x: Any, /, *, device: str | Device | None = None, copy: bool | None = None) -> Array:

@@ -6,19 +6,6 @@ from collections.abc import Sequence
 
 from ..errors import AxisError, ShapeError
 
-__all__ = [
-    "axes_of",
-    "axis_of",
-    "broadcast_shapes",
-    "broadcast_strides",
-    "dense_strides",
-    "is_dense",
-    "reshaped",
-    "shape_of",
-    "size_of",
-]
-
-
 def size_of(shape: tuple[int, ...]) -> int:
     """Number of elements."""
     return math.prod(shape)
@@ -37,6 +24,20 @@ def shape_of(shape: int | Sequence[int], name: str = "shape") -> tuple[int, ...]
     if any(extent < 0 for extent in found):
         raise ShapeError(f"{name}: {found}, extents must not be negative")
     return found
+
+
+def matrix_of(name: str, shape: tuple[int, ...], square: bool = False) -> tuple[int, int]:
+    """Rows and columns of the matrices that an array has.
+
+    Raises:
+        ShapeError: it has less than two dimensions; the matrices should be `square` and are not.
+    """
+    if len(shape) < 2:
+        raise ShapeError(f"{name}: {len(shape)} dimensions, a matrix has at least 2")
+    rows, cols = shape[-2:]
+    if square and rows != cols:
+        raise ShapeError(f"{name}: matrices of {rows} rows and {cols} columns are not square")
+    return rows, cols
 
 
 def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from .dtypes import DType
 from .elementwise import abs, astype, conj, multiply, not_equal, pow, sqrt, square, subtract
 from .elementwise.steps import check_arrays, check_kind, common_device, computed_in
 from .indexing import basic_view
-from .layout import axes_of
+from .layout import axes_of, matrix_of
 from .manipulation import broadcast_to, expand_dims, matrix_transpose, permute_dims, reshape
 from .reductions import max, min, sum
 
@@ -165,7 +165,7 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
 def diagonal(x: Array, /, *, offset: int = 0) -> Array:
     """A diagonal of each matrix, as a view."""
-    rows, cols = _matrices("diagonal", x)
+    rows, cols = matrix_of("diagonal", x.shape)
     _, start, strides = x.data()
     down, right = strides[-2:]
     first = offset * right if offset >= 0 else -offset * down
@@ -176,18 +176,6 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
 def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Array:
     """Sum of a diagonal of each matrix."""
     return sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
-
-
-def _matrices(name: str, x: Array, square_: bool = False) -> tuple[int, int]:
-    if x.ndim < 2:
-        raise ShapeError(f"{name}: {x.ndim} dimensions, a matrix has at least 2")
-    if square_ and x.shape[-1] != x.shape[-2]:
-        raise ShapeError(f"{name}: matrices of {x.shape[-2]} rows and {x.shape[-1]} columns are not square")
-    return x.shape[-2], x.shape[-1]
-
-
-def _real_of(dtype: DType) -> DType:
-    return {dtypes.complex64: dtypes.float32, dtypes.complex128: dtypes.float64}.get(dtype, dtype)
 
 
 def vector_norm(
@@ -219,22 +207,22 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Arr
     """Norm of matrices: "fro" the root of the sum of squares, "nuc" the sum of singular values, 1, 2, infinity, and their
     negatives; those of singular values on the host."""
     check_kind("matrix_norm", x.dtype, _FIELDS)
-    _matrices("matrix_norm", x)
+    matrix_of("matrix_norm", x.shape)
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if x.dtype.half:
         return astype(matrix_norm(astype(x, dtypes.float32), keepdims=keepdims, ord=ord), x.dtype)
-    result = _real_of(x.dtype)
+    result = dtypes.of(x.dtype.buffer)
     return host.call(np.linalg.matrix_norm, x, keepdims=keepdims, ord=ord, device=x.device, result=result)
 
 
-def _factor(function: Any, name: str, *xs: Array, square_: bool = False, **named: Any) -> Any:
+def _factor(function: Any, name: str, *xs: Array, square: bool = False, **named: Any) -> Any:
     check_arrays(name, *xs)
     for x in xs:
         check_kind(name, x.dtype, _FIELDS)
     if xs[0].dtype.half:
         raise ArgumentError(f"{name}: of float32, float64 and complex numbers; convert {xs[0].dtype.name} with astype")
-    _matrices(name, xs[0], square_)
+    matrix_of(name, xs[0].shape, square)
     try:
         return host.call(function, *xs, device=common_device(xs), **named)
     except np.linalg.LinAlgError as error:
@@ -247,12 +235,12 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     Raises:
         ArgumentError: (a `ValueError`) one is not positive definite.
     """
-    return _factor(np.linalg.cholesky, "cholesky", x, square_=True, upper=upper)
+    return _factor(np.linalg.cholesky, "cholesky", x, square=True, upper=upper)
 
 
 def det(x: Array, /) -> Array:
     """Determinants, on the host."""
-    return _factor(np.linalg.det, "det", x, square_=True)
+    return _factor(np.linalg.det, "det", x, square=True)
 
 
 class Eig(NamedTuple):
@@ -291,28 +279,24 @@ class SVD(NamedTuple):
     Vh: Array
 
 
-def _complex_of(x: Array) -> DType:
-    return dtypes.complex64 if x.dtype in (dtypes.float32, dtypes.complex64) else dtypes.complex128
-
-
 def eig(x: Array, /) -> Eig:
     """Eigenvalues and eigenvectors of matrices, complex, on the host."""
-    return Eig(*_factor(lambda a: tuple(np.linalg.eig(a)), "eig", x, square_=True, result=_complex_of(x)))
+    return Eig(*_factor(np.linalg.eig, "eig", x, square=True, result=dtypes.complex_of(x.dtype)))
 
 
 def eigvals(x: Array, /) -> Array:
     """Eigenvalues of matrices, complex, on the host."""
-    return _factor(np.linalg.eigvals, "eigvals", x, square_=True, result=_complex_of(x))
+    return _factor(np.linalg.eigvals, "eigvals", x, square=True, result=dtypes.complex_of(x.dtype))
 
 
 def eigh(x: Array, /) -> Eigh:
     """Eigenvalues in order and eigenvectors of symmetric or Hermitian matrices, on the host."""
-    return Eigh(*_factor(lambda a: tuple(np.linalg.eigh(a)), "eigh", x, square_=True))
+    return Eigh(*_factor(np.linalg.eigh, "eigh", x, square=True))
 
 
 def eigvalsh(x: Array, /) -> Array:
     """Eigenvalues of symmetric or Hermitian matrices in order, on the host."""
-    return _factor(np.linalg.eigvalsh, "eigvalsh", x, square_=True)
+    return _factor(np.linalg.eigvalsh, "eigvalsh", x, square=True)
 
 
 def inv(x: Array, /) -> Array:
@@ -321,12 +305,12 @@ def inv(x: Array, /) -> Array:
     Raises:
         ArgumentError: (a `ValueError`) one is singular.
     """
-    return _factor(np.linalg.inv, "inv", x, square_=True)
+    return _factor(np.linalg.inv, "inv", x, square=True)
 
 
 def matrix_power(x: Array, n: int, /) -> Array:
     """Matrices to the power of an integer, by products on the device; the inverse of negative ones on the host."""
-    rows, _ = _matrices("matrix_power", x, square_=True)
+    rows, _ = matrix_of("matrix_power", x.shape, square=True)
     if n < 0:
         return matrix_power(inv(x), -n)
     identity = host.from_numpy(np.eye(rows), x.device, x.dtype)
@@ -347,7 +331,7 @@ def matrix_rank(x: Array, /, *, rtol: Any = None) -> Array:
 
     check_kind("matrix_rank", x.dtype, _FIELDS)
     x = astype(x, computed_in(x.dtype), copy=False)
-    _matrices("matrix_rank", x)
+    matrix_of("matrix_rank", x.shape)
     return host.call(work, x, rtol, device=x.device, result=dtypes.int64)
 
 
@@ -360,7 +344,7 @@ def pinv(x: Array, /, *, rtol: Any = None) -> Array:
         return np.linalg.pinv(values, rtol=limit)
 
     check_kind("pinv", x.dtype, _FIELDS)
-    _matrices("pinv", x)
+    matrix_of("pinv", x.shape)
     return host.call(work, astype(x, computed_in(x.dtype), copy=False), rtol, device=x.device, result=x.dtype)
 
 
@@ -368,12 +352,12 @@ def qr(x: Array, /, *, mode: str = "reduced") -> QR:
     """An orthonormal and a triangular factor, on the host; mode "reduced" or "complete"."""
     if mode not in ("reduced", "complete"):
         raise ArgumentError(f"mode: {mode!r}, must be 'reduced' or 'complete'")
-    return QR(*_factor(lambda a: tuple(np.linalg.qr(a, mode)), "qr", x))
+    return QR(*_factor(np.linalg.qr, "qr", x, mode=mode))
 
 
 def slogdet(x: Array, /) -> Slogdet:
     """Sign and logarithm of the magnitude of determinants, on the host."""
-    return Slogdet(*_factor(lambda a: tuple(np.linalg.slogdet(a)), "slogdet", x, square_=True))
+    return Slogdet(*_factor(np.linalg.slogdet, "slogdet", x, square=True))
 
 
 def solve(x1: Array, x2: Array, /) -> Array:
@@ -382,12 +366,12 @@ def solve(x1: Array, x2: Array, /) -> Array:
     Raises:
         ArgumentError: (a `ValueError`) a matrix is singular.
     """
-    return _factor(np.linalg.solve, "solve", x1, x2, square_=True)
+    return _factor(np.linalg.solve, "solve", x1, x2, square=True)
 
 
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVD:
     """Singular values with the vectors on both sides, on the host."""
-    return SVD(*_factor(lambda a: tuple(np.linalg.svd(a, full_matrices=full_matrices)), "svd", x))
+    return SVD(*_factor(np.linalg.svd, "svd", x, full_matrices=full_matrices))
 
 
 def svdvals(x: Array, /) -> Array:

@@ -15,7 +15,7 @@ from .core import Array, into
 from .elementwise import astype
 from .elementwise.steps import check_arrays, common_device
 from .indexing import basic_view
-from .layout import axes_of, axis_of, broadcast_strides, shape_of, size_of
+from .layout import axes_of, axis_of, broadcast_strides, matrix_of, shape_of, size_of
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "permute_dims",
@@ -113,8 +113,7 @@ def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
 
 def matrix_transpose(x: Array, /) -> Array:
     """The last two dimensions exchanged, as a view."""
-    if x.ndim < 2:
-        raise ShapeError(f"x: {x.ndim} dimensions, a matrix has at least 2")
+    matrix_of("matrix_transpose", x.shape)
     return permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
@@ -194,14 +193,8 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0, out: Array | None = None
     shape = parts[0].shape
     if any(part.shape != shape for part in parts):
         raise ShapeError(f"arrays: shapes {[part.shape for part in parts]} differ")
-    at, device, dtype = axis_of(axis, len(shape) + 1), common_device(parts), parts[0].dtype
-    for part in parts:
-        dtype = dtypes.promote(dtype, part.dtype)
-    made = core.new(device, (*shape[:at], len(parts), *shape[at:]), dtype)
-    lead = (slice(None),) * at
-    for i, part in enumerate(parts):
-        core.assign(basic_view(made, (*lead, i)), part if part.dtype is dtype else astype(part, dtype))
-    return into(out, made)
+    at = axis_of(axis, len(shape) + 1)
+    return concat([expand_dims(part, at) for part in parts], axis=at, out=out)
 
 
 def tile(x: Array, repetitions: Sequence[int], /) -> Array:

@@ -66,22 +66,15 @@ def _operand(other: Any, like: Array) -> Any:
     return other if found is None else found
 
 
-def _forward(function: Callable[..., Array]) -> Callable[[Array, Any], Any]:
+def _binary(function: Callable[..., Any], swapped: bool = False) -> Callable[[Array, Any], Any]:
+    """An operator; `swapped`: the array is its right operand."""
+
     def method(self: Array, other: Any, /) -> Any:
-        if type(other) in _EXACT:
-            return function(self, other)
-        other = _operand(other, self)
-        return function(self, other) if isinstance(other, _OTHERS) else NotImplemented
-
-    return method
-
-
-def _reflected(function: Callable[..., Array]) -> Callable[[Array, Any], Any]:
-    def method(self: Array, other: Any, /) -> Any:
-        if type(other) in _EXACT:
-            return function(other, self)
-        other = _operand(other, self)
-        return function(other, self) if isinstance(other, _OTHERS) else NotImplemented
+        if type(other) not in _EXACT:
+            other = _operand(other, self)
+            if not isinstance(other, _OTHERS):
+                return NotImplemented
+        return function(other, self) if swapped else function(self, other)
 
     return method
 
@@ -138,15 +131,9 @@ def _contains(self: Array, value: Any, /) -> bool:
     return bool(reductions.any(elementwise.equal(self, _operand(value, self))))
 
 
-def _divmod(self: Array, other: Any, /) -> Any:
+def _divmod(x1: Any, x2: Any) -> tuple[Array, Array]:
     """The quotient rounded down, and what it leaves."""
-    other = _operand(other, self)
-    return (elementwise.floor_divide(self, other), elementwise.remainder(self, other)) if isinstance(other, _OTHERS) else NotImplemented
-
-
-def _rdivmod(self: Array, other: Any, /) -> Any:
-    other = _operand(other, self)
-    return (elementwise.floor_divide(other, self), elementwise.remainder(other, self)) if isinstance(other, _OTHERS) else NotImplemented
+    return elementwise.floor_divide(x1, x2), elementwise.remainder(x1, x2)
 
 
 def _conjugate(self: Array) -> Array:
@@ -174,19 +161,11 @@ def _squeezed(self: Array, axis: Any = None) -> Array:
     return manipulation.squeeze(self, axis)
 
 
-def _as_int(self: Array) -> int:
-    """The one element, floats truncated."""
-    return int(self.item())
+def _as(kind: Callable[[Any], Any]) -> Callable[[Array], Any]:
+    def method(self: Array) -> Any:
+        return kind(self.item())
 
-
-def _as_float(self: Array) -> float:
-    """The one element."""
-    return float(self.item())
-
-
-def _as_complex(self: Array) -> complex:
-    """The one element."""
-    return complex(self.item())
+    return method
 
 
 def _as_index(self: Array) -> int:
@@ -226,23 +205,6 @@ def _namespace(self: Array, /, *, api_version: str | None = None) -> Any:
     if api_version not in (None, *_VERSIONS):
         raise ArgumentError(f"api_version: {api_version}, the newest is {_VERSIONS[-1]}")
     return sys.modules[__package__]
-
-
-def _array_protocol(self: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-    """For NumPy: the memory itself on the processor, else a copy."""
-    return interchange.to_numpy(self, dtype, copy)
-
-
-def _dlpack(
-    self: Array,
-    *,
-    stream: Any = None,
-    max_version: tuple[int, int] | None = None,
-    dl_device: tuple[int, int] | None = None,
-    copy: bool | None = None,
-) -> Any:
-    """For DLPack: the memory itself on the processor, copies from elsewhere where they are asked for."""
-    return interchange.dlpack(self, stream, max_version, dl_device, copy)
 
 
 # NumPy's functions call these methods with its own names of arguments, so that `numpy.mean(x)` works.
@@ -310,10 +272,6 @@ def _astype_method(self: Array, dtype: Any, *, copy: bool = True) -> Array:
     return elementwise.astype(self, dtype, copy=copy)
 
 
-def _dlpack_device(self: Array) -> tuple[int, int]:
-    return interchange.dlpack_device(self)
-
-
 _REDUCTIONS: tuple[tuple[Callable[..., Any], tuple[str, ...]], ...] = (
     (_total, ("prod", "sum")),
     (_spread, ("std", "var")),
@@ -360,22 +318,22 @@ def _written(target: Any, result: Array) -> Any:
 def install() -> None:
     """Gives operators and methods to `Array`."""
     methods: dict[str, Any] = {
-        "__array__": _array_protocol,
+        "__array__": interchange.to_numpy,
         "__array_namespace__": _namespace,
         "__contains__": _contains,
-        "__divmod__": _divmod,
+        "__divmod__": _binary(_divmod),
         "__format__": _formatted,
-        "__rdivmod__": _rdivmod,
+        "__rdivmod__": _binary(_divmod, swapped=True),
         "__round__": _rounded,
         "__array_ufunc__": _of_numpy,
         "__bool__": _as_bool,
-        "__complex__": _as_complex,
-        "__dlpack__": _dlpack,
-        "__dlpack_device__": _dlpack_device,
-        "__float__": _as_float,
+        "__complex__": _as(complex),
+        "__dlpack__": interchange.dlpack,
+        "__dlpack_device__": interchange.dlpack_device,
+        "__float__": _as(float),
         "__hash__": None,
         "__index__": _as_index,
-        "__int__": _as_int,
+        "__int__": _as(int),
         "__iter__": _iterate,
         "__len__": _length,
         "__reduce_ex__": interchange.pickled,
@@ -397,11 +355,11 @@ def install() -> None:
     for forms, names in _REDUCTIONS:
         methods |= {name: forms(getattr(reductions, name)) for name in names}
     for name, function in _BINARY.items():
-        methods[f"__{name}__"] = _forward(function)
-        methods[f"__r{name}__"] = _reflected(function)
+        methods[f"__{name}__"] = _binary(function)
+        methods[f"__r{name}__"] = _binary(function, swapped=True)
         methods[f"__i{name}__"] = _in_place(function)
     for name, function in _COMPARISONS.items():
-        methods[f"__{name}__"] = _forward(function)
+        methods[f"__{name}__"] = _binary(function)
     for name, unary in _UNARY.items():
         methods[f"__{name}__"] = _alone(unary)
     for name, method in methods.items():

@@ -5,9 +5,6 @@ import numpy as np
 from . import dtypes, host
 from .core import Array
 
-__all__ = ["text", "values_text"]
-
-
 def values_text(x: Array, prefix: str = "") -> str:
     """The values, as NumPy shows them; of many the first and the last."""
     values = host.view(x)

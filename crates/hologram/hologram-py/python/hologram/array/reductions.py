@@ -3,6 +3,7 @@
 On the host: everything of complex numbers, and on the CPU `cumulative_sum` and `cumulative_prod` along other axes than the last one.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -97,10 +98,7 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | 
 
 
 def _count(x: Array, axis: Axis) -> int:
-    count = 1
-    for d in axes_of(axis, x.ndim):
-        count *= x.shape[d]
-    return count
+    return math.prod(x.shape[d] for d in axes_of(axis, x.ndim))
 
 
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
@@ -224,12 +222,10 @@ def _cumulative(function: Any, fold: str, x: Array, axis: int | None, dtype: Any
     shape = (*x.shape[:at], x.shape[at] + include_initial, *x.shape[at + 1 :])
     given = {"axis": at, "dtype": to.numpy, "include_initial": include_initial}
     plain = x.dtype.kind != "complex" and to.kind not in ("bool", "complex")
+    if plain and (at == x.ndim - 1 or not x.device.on_host):
+        return _scan(fold, x, at, to, shape, include_initial)
     if not x.device.on_host:
-        if not plain:
-            return host.call(function, x, **given, device=x.device)
-        return _scan(fold, x, at, to, shape, include_initial)
-    if plain and (x.ndim == 1 or at == x.ndim - 1):
-        return _scan(fold, x, at, to, shape, include_initial)
+        return host.call(function, x, **given, device=x.device)
     # Into the memory of the result.
     x.device.executor.count_host_operation()
     made = core.new(x.device, shape, to)

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import core, dtypes, host, values
+from . import dtypes, host, values
 from .core import Array
 from .elementwise import astype
 from .elementwise.steps import common_device
@@ -38,23 +38,13 @@ class UniqueInverse(NamedTuple):
 
 def unique_all(x: Array, /) -> UniqueAll:
     """Distinct elements in order, the index of the first of each, which one each element is, and how often each is there."""
-    at = x.device
-    at.executor.count_host_operation()
-    with core.changes:
-        found = np.unique_all(host.view(x))
-    values = host.from_numpy(found.values, at, x.dtype)
-    rest = (found.indices, found.inverse_indices, found.counts)
-    return UniqueAll(values, *(host.from_numpy(part, at, dtypes.int64) for part in rest))
+    return UniqueAll(*host.call(np.unique_all, x, device=x.device))
 
 
 def unique_counts(x: Array, /) -> UniqueCounts:
     """Distinct elements in order, and how often each is there."""
-    at = x.device
-    at.executor.count_host_operation()
     # Without places NumPy sorts values alone, in a tenth of the time.
-    with core.changes:
-        found = np.unique_counts(host.view(x))
-    return UniqueCounts(host.from_numpy(found.values, at, x.dtype), host.from_numpy(found.counts, at, dtypes.int64))
+    return UniqueCounts(*host.call(np.unique_counts, x, device=x.device))
 
 
 def unique_inverse(x: Array, /) -> UniqueInverse:

@@ -15,8 +15,6 @@ from . import dtypes, host
 from .core import Array
 from .dtypes import DType
 
-__all__ = ["elements", "fits", "number", "scalar"]
-
 Number = bool | int | float | complex
 _PLAIN = frozenset((bool, int, float, complex))
 # Floats from here on may stand for several integers.

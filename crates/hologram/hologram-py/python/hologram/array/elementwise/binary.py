@@ -143,31 +143,22 @@ def atan2(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
     return into(out, record(lambda t, a, b: t("atan2", a, b), inputs, dtype, shape, device, dtype))
 
 
-def _host_binary(name: str, x1: Any, x2: Any, function: np.ufunc) -> Array:
-    inputs, dtype, device, shape = operands(name, x1, x2)
-    dtype = dtypes.float64 if dtype.kind in INTS else dtype
-    check_kind(name, dtype, FLOATS)
-    return by_numpy(function, inputs, dtype, device, shape, dtype)
+def _on_host(name: str, function: np.ufunc, meaning: str) -> OfTwo:
+    def work(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
+        inputs, dtype, device, shape = operands(name, x1, x2)
+        dtype = dtypes.float64 if dtype.kind in INTS else dtype
+        check_kind(name, dtype, FLOATS)
+        return into(out, by_numpy(function, inputs, dtype, device, shape, dtype))
+
+    work.__name__ = work.__qualname__ = name
+    work.__doc__ = f"{meaning}, on the host."
+    return work
 
 
-def copysign(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
-    """Magnitude of x1 with the sign of x2, on the host."""
-    return into(out, _host_binary("copysign", x1, x2, np.copysign))
-
-
-def hypot(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
-    """Square root of x1^2 + x2^2, on the host."""
-    return into(out, _host_binary("hypot", x1, x2, np.hypot))
-
-
-def logaddexp(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
-    """log(exp(x1) + exp(x2)), on the host."""
-    return into(out, _host_binary("logaddexp", x1, x2, np.logaddexp))
-
-
-def nextafter(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
-    """The number next to x1 towards x2, on the host."""
-    return into(out, _host_binary("nextafter", x1, x2, np.nextafter))
+copysign = _on_host("copysign", np.copysign, "Magnitude of x1 with the sign of x2")
+hypot = _on_host("hypot", np.hypot, "Square root of x1^2 + x2^2")
+logaddexp = _on_host("logaddexp", np.logaddexp, "log(exp(x1) + exp(x2))")
+nextafter = _on_host("nextafter", np.nextafter, "The number next to x1 towards x2")
 
 
 _product = Elementwise("mul", REALS).binary

@@ -42,8 +42,7 @@ _OF_PARTS: dict[np.ufunc, Callable[..., Any]] = {np.add: operator.add, np.subtra
 def _parts(x: Array) -> Array:
     """The real and imaginary parts of complex numbers along a last axis, as a view."""
     storage, offset, strides = x.data()
-    real = dtypes.float32 if x.dtype is dtypes.complex64 else dtypes.float64
-    return core.over(storage, (*x.shape, 2), real, 2 * offset, (*(2 * stride for stride in strides), 1))
+    return core.over(storage, (*x.shape, 2), dtypes.of(x.dtype.buffer), 2 * offset, (*(2 * stride for stride in strides), 1))
 
 
 def by_numpy(function: np.ufunc, inputs: Sequence[Any], dtype: DType, device: Device, shape: tuple[int, ...], result: DType) -> Array:

@@ -62,11 +62,6 @@ class OfTwo(Protocol):
     def __call__(self, x1: Any, x2: Any, /, *, out: Array | None = None) -> Array: ...
 
 
-def is_array(x: object) -> bool:
-    """Whether it is one of ours."""
-    return isinstance(x, Array)
-
-
 def converted(value: Value, source: DType, to: DType, shape: tuple[int, ...]) -> Value:
     """A value of one type as another; neither is complex, and no double becomes a half."""
     if source is to:

@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import core, dtypes, host
 from ..core import Array, Elementwise, Value, into
-from ..dtypes import DType
 from .conversion import by_numpy
 from .steps import COMPLEX, FLOATS, INTS, NUMBERS, ON_HOST, REALS, OfOne, Rule, Typed, check_kind, operands, record, same
 
@@ -19,32 +18,6 @@ __all__ = [
     "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
 ]  # fmt: skip
 
-# Steps of each function: what is made of the values.
-
-_UNARY: dict[str, Rule] = {
-    "abs": lambda t, x: t("abs", x),
-    "ceil": lambda t, x: t("ceil", x),
-    "cos": lambda t, x: t("cos", x),
-    "exp": lambda t, x: t("exp", x),
-    "floor": lambda t, x: t("floor", x),
-    "log": lambda t, x: t("log", x),
-    "negative": lambda t, x: t("neg", x),
-    "reciprocal": lambda t, x: t("reciprocal", x),
-    "round": lambda t, x: t("round", x),
-    "sign": lambda t, x: t("sign", x),
-    "sin": lambda t, x: t("sin", x),
-    "sqrt": lambda t, x: t("sqrt", x),
-    "square": lambda t, x: t("mul", x, x),
-    "tan": lambda t, x: t("tan", x),
-    "tanh": lambda t, x: t("tanh", x),
-    "trunc": lambda t, x: t("trunc", x),
-}
-
-
-def _real_of(dtype: DType) -> DType:
-    return dtypes.float32 if dtype is dtypes.complex64 else dtypes.float64
-
-
 def _unary(name: str, x: Array, kinds: Sequence[str], floats: bool = False) -> Array:
     """A function of one array; `floats`: of integers in float64."""
     (x,), dtype, device, shape = operands(name, x)
@@ -52,13 +25,16 @@ def _unary(name: str, x: Array, kinds: Sequence[str], floats: bool = False) -> A
         dtype = dtypes.float64
     check_kind(name, dtype, kinds)
     if dtype.kind == "complex":
-        result = _real_of(dtype) if name == "abs" else dtype
+        result = dtypes.of(dtype.buffer) if name == "abs" else dtype
         if name == "round":
             return host.call(np.round, x, device=device)
         return by_numpy(COMPLEX[name], (x,), dtype, device, shape, result)
     if name in ON_HOST:
         return by_numpy(ON_HOST[name], (x,), dtype, device, shape, dtype)
-    return record(_UNARY[name], (x,), dtype, shape, device, dtype)
+    if name == "square":
+        return record(lambda t, a: t("mul", a, a), (x,), dtype, shape, device, dtype)
+    operation = "neg" if name == "negative" else name
+    return record(lambda t, a: t(operation, a), (x,), dtype, shape, device, dtype)
 
 
 def _of_one(name: str, operation: str | None, kinds: Sequence[str], general: Callable[[Array], Array], meaning: str) -> OfOne:
@@ -160,7 +136,7 @@ conj = _of_one("conj", None, (), _conjugate, "The complex conjugate, on the host
 def _part(x: Array, lane: int) -> Array:
     storage, offset, strides = x.data()
     doubled = tuple(2 * stride for stride in strides)
-    return core.over(storage, x.shape, _real_of(x.dtype), 2 * offset + lane, doubled)
+    return core.over(storage, x.shape, dtypes.of(x.dtype.buffer), 2 * offset + lane, doubled)
 
 
 def real(x: Array, /, *, out: Array | None = None) -> Array:

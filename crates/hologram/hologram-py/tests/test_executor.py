@@ -8,13 +8,7 @@ import pytest
 
 import hologram
 from hologram import errors
-from hologram.backend import (
-    BackendType,
-    get_default_backend,
-    is_cuda_available,
-    is_metal_available,
-    validate_backend,
-)
+from hologram.backend import BackendType, get_default_backend, is_cuda_available, is_metal_available, validate_backend
 
 
 def test_version():
@@ -85,16 +79,12 @@ def test_use_after_close(backend):
     assert kept.to_numpy().tolist() == [1, 1, 1]
 
 
-def test_context_manager_closes(backend):
+@pytest.mark.parametrize("close", [hologram.Executor.cleanup, lambda ex: ex.__exit__(None, None, None)], ids=["cleanup", "with"])
+def test_other_ways_to_close(backend, close):
     with hologram.Executor(backend) as ex:
         assert not ex.closed
-    assert ex.closed
-
-
-def test_cleanup_is_close(backend):
-    ex = hologram.Executor(backend)
-    ex.cleanup()
-    assert ex.closed
+        close(ex)
+        assert ex.closed
 
 
 def test_fallback_is_a_policy(backend):

@@ -145,17 +145,22 @@ def test_pow_and_atan2(ex, op, expected, dtype):
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32", "uint8"])
 def test_scalars(ex, dtype):
     x = sample(1001, dtype, 4)
-    a, c = ex.from_numpy(x), ex.allocate(1001, dtype)
-    two = np.array(2, dtype)
-    ops.scalar_add(ex, a, c, 2)
-    assert (c.to_numpy() == x + two).all()
-    ops.scalar_sub(ex, a, c, 2)
-    assert (c.to_numpy() == x - two).all()
-    ops.scalar_mul(ex, a, c, np.float32(2) if x.dtype.kind == "f" else np.int16(2))
-    assert (c.to_numpy() == x * two).all()
+    exact = [(ops.scalar_add, np.add), (ops.scalar_sub, np.subtract), (ops.scalar_mul, np.multiply)]
+    exact += [(ops.scalar_min, np.fmin), (ops.scalar_max, np.fmax)]
+    near, numbers = [], [2, np.int16(2)]
     if x.dtype.kind == "f":
-        ops.scalar_mul(ex, a, c, 0.1)
-        assert (c.to_numpy() == x * np.array(0.1, dtype)).all()
+        x = np.abs(x) + np.asarray(0.5, dtype)
+        exact += [(ops.scalar_div, np.divide)]
+        near = [(ops.scalar_pow, np.power), (ops.scalar_atan2, np.arctan2)]
+        numbers = [2, np.float32(2), 0.1, 1.75]
+    a, c = ex.from_numpy(x), ex.allocate(1001, dtype)
+    for op, expected in exact + near:
+        for number in numbers:
+            op(ex, a, c, number)
+            with np.errstate(over="ignore"):
+                wanted = expected(x, np.array(number, dtype))
+            close = tolerance(dtype) if (op, expected) in near else {"rtol": 0}
+            np.testing.assert_allclose(c.to_numpy(), wanted, **close)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int16"])

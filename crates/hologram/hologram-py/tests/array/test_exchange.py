@@ -15,12 +15,6 @@ from standard import DEVICE, to_numpy
 ON_CPU = pytest.mark.skipif(DEVICE != "cpu", reason="the memory is the device's own")
 
 
-@pytest.fixture(autouse=True)
-def on_device():
-    with hologram.device(DEVICE):
-        yield
-
-
 def test_devices():
     assert hologram.default_device() == DEVICE
     x = hologram.asarray([1.0])

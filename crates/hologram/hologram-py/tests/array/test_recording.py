@@ -18,12 +18,6 @@ from hologram.array import core
 from standard import DEVICE, to_numpy
 
 
-@pytest.fixture(autouse=True)
-def on_device():
-    with hologram.device(DEVICE):
-        yield
-
-
 def in_threads(work, count=8):
     """Results of a work in threads that start together."""
     gate = threading.Barrier(count)

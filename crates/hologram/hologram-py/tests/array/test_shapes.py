@@ -13,17 +13,13 @@ from standard import arrays, both, campaign, dtypes_of, mutual_shapes, numpys, s
 ALL = dtypes_of("bool", "int", "uint", "float", "complex")
 
 
-def theirs_of(name):
-    return getattr(xp, name)
-
-
 @pytest.mark.parametrize("name", ["zeros", "ones", "empty"])
 @campaign
 @given(data=st.data())
 def test_constant_arrays(name, data):
     shape, dtype = data.draw(shapes()), data.draw(st.sampled_from([None, *ALL]))
     ours = getattr(hp, name)(shape, dtype=dtype)
-    theirs = getattr(xp, name)(shape, dtype=dtype and theirs_of(dtype))
+    theirs = getattr(xp, name)(shape, dtype=dtype and getattr(xp, dtype))
     like, like_ = getattr(hp, f"{name}_like")(ours), getattr(xp, f"{name}_like")(theirs)
     if name == "empty":
         # What they hold is not defined.
@@ -40,7 +36,7 @@ def test_full(data):
     value = data.draw(st.sampled_from([True, 3, -2.5, 1 + 2j]))
     same(hp.full(shape, value), xp.full(shape, value))
     dtype = data.draw(st.sampled_from(dtypes_of("int", "uint", "float", "complex")))
-    same(hp.full(shape, 3, dtype=dtype), xp.full(shape, 3, dtype=theirs_of(dtype)))
+    same(hp.full(shape, 3, dtype=dtype), xp.full(shape, 3, dtype=getattr(xp, dtype)))
     same(hp.full_like(hp.zeros(shape), 3), xp.full_like(xp.zeros(shape), 3))
 
 

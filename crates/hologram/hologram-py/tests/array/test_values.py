@@ -25,12 +25,8 @@ def asarray(values, **named):
 
 
 def wanted(value, dtype):
-    """The element that a number becomes, or None if it is an error."""
-    if isinstance(value, complex) and not dtype.startswith("complex"):
-        return None
-    if dtype in FLOATS:
-        return float(np.float64(value)) if dtype == "float64" else value
-    if value != value or value in (INF, -INF):
+    """The integer that a number becomes, or None if it is an error."""
+    if isinstance(value, complex) or not math.isfinite(value):
         return None
     least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
     return int(value) if least <= int(value) <= most else None
@@ -43,7 +39,7 @@ def ways(value, dtype):
     def put(key, given):
         x = hp.zeros(3, dtype=dtype, device=DEVICE)
         x[key] = given
-        return x[0] if isinstance(key, slice) or key != 0 else x[0]
+        return x[0]
 
     return {
         "asarray of a number": lambda: asarray(value, dtype=dtype),
@@ -54,6 +50,8 @@ def ways(value, dtype):
         "an index": lambda: put(0, value),
         "a slice": lambda: put(slice(0, 2), value),
         "a list in a slice": lambda: put(slice(0, 2), [value, value]),
+        "a mask": lambda: put(asarray([True, False, False]), value),
+        "indices": lambda: put(asarray([0]), value),
     }
 
 
@@ -64,20 +62,11 @@ def outcome(work):
         return None
 
 
-def by_index(value, dtype):
-    """Results of `x[array] = value` and `x[mask] = value`."""
-    for key in (asarray([True, False, False]), asarray([0])):
-        x = hp.zeros(3, dtype=dtype, device=DEVICE)
-        x[key] = value
-        yield x[0]
-
-
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integers_are_exact_or_an_error(dtype):
     for value in [*EDGES, *(float(edge) for edge in EDGES), 0.5, -0.5, 127.9, 128.0, NAN, INF, -INF, 1j]:
         expected = wanted(value, dtype)
         found = {name: outcome(way) for name, way in ways(value, dtype).items()}
-        found |= {f"by index {i}": outcome(lambda i=i: list(by_index(value, dtype))[i]) for i in range(2)}
         assert found == dict.fromkeys(found, expected), f"{value} in {dtype}"
 
 
@@ -318,7 +307,8 @@ def test_types_compare_with_anything():
         assert not hp.float32 == other and hp.float32 != other
     for other in ("float32", np.float32, np.dtype("float32"), hp.float32):
         assert hp.float32 == other and not hp.float32 != other
-    assert hp.bool == bool == hp.bool and hp.bool == np.bool_ and hp.float64 == float and hash(hp.int8) == hash(hp.int8)
+    assert hp.bool == bool == hp.bool and hp.bool == np.bool_ and hp.float64 == float and hp.int64 == int
+    assert len({*hp.__array_namespace_info__().dtypes().values(), hp.int8, hp.float32}) == 13
     x = hp.ones(1, device=DEVICE)
     for call in (lambda: hp.astype(x, None), lambda: hp.isdtype(None, "bool"), lambda: hp.result_type(None, hp.float32), lambda: hp.finfo(None)):
         with pytest.raises(TypeError, match="None"):

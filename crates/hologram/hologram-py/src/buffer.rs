@@ -96,24 +96,31 @@ impl PyBuffer {
         let py = array.py();
         let buffer = self.get()?;
         let ty = dtype::parse(&array.getattr("dtype")?)?;
-        if ty != buffer.ty() {
-            let message = format!(
-                "array: elements are {}, {} expected; convert it with `astype`",
-                names::name(ty),
-                names::name(buffer.ty())
-            );
-            return Err(exception("DTypeError", message));
-        }
-        let size: usize = array.getattr("size")?.extract()?;
-        if size != buffer.len() {
-            let message = format!("array: {size} elements given, {} expected", buffer.len());
-            return Err(exception("ShapeError", message));
-        }
+        check_like("array", ty, array.getattr("size")?.extract()?, &buffer)?;
         let dense = dtype::numpy(py)?
             .getattr("ascontiguousarray")?
             .call1((array,))?;
         Dense::of_array(&dense)?.write_to(py, &buffer)
     }
+}
+
+/// An error if an argument's elements are not of a buffer's type, or not as many.
+fn check_like(argument: &str, ty: Ty, len: usize, buffer: &DynBuffer) -> PyResult<()> {
+    let (given, expected) = (names::name(ty), names::name(buffer.ty()));
+    if given != expected {
+        let message = format!(
+            "{argument}: elements are {given}, {expected} expected; convert it with `astype`"
+        );
+        return Err(exception("DTypeError", message));
+    }
+    if len != buffer.len() {
+        let message = format!(
+            "{argument}: {len} elements given, {} expected",
+            buffer.len()
+        );
+        return Err(exception("ShapeError", message));
+    }
+    Ok(())
 }
 
 /// The bytes of a buffer, which have a format in the buffer protocol where its elements have none.
@@ -247,19 +254,7 @@ impl PyBuffer {
             let message = "other: is the buffer itself".into();
             return Err(exception("ArgumentError", message));
         }
-        if from.ty() != to.ty() {
-            let (given, expected) = (names::name(from.ty()), names::name(to.ty()));
-            let message = format!("other: elements are {given}, {expected} expected");
-            return Err(exception("DTypeError", message));
-        }
-        if from.len() != to.len() {
-            let message = format!(
-                "other: {} elements given, {} expected",
-                from.len(),
-                to.len()
-            );
-            return Err(exception("ShapeError", message));
-        }
+        check_like("other", from.ty(), from.len(), &to)?;
         let executor: &Executor = &self.executor;
         py.detach(|| {
             if !from.belongs_to(executor) {

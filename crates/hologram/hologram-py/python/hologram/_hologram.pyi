@@ -305,6 +305,12 @@ class Array:
         """The same memory in another shape; offset and strides in elements."""
     def basic_view(self, key: tuple[Any, ...], /) -> Array | None:
         """The view of a key of integers, slices, `...` and `None`; None of other keys."""
+    def broadcast(self, shape: tuple[int, ...], /) -> Array:
+        """The elements repeated along new and single dimensions, as a view.
+
+        Raises:
+            ShapeError: they do not broadcast to the shape.
+        """
     def item(self) -> Any:
         """The one element as a number of Python.
 

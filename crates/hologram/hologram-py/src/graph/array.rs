@@ -257,6 +257,14 @@ impl PyArray {
         index::view(self, key.as_any())
     }
 
+    /// The elements repeated along new and single dimensions, as a view.
+    #[pyo3(signature = (shape, /))]
+    fn broadcast(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let wanted = Shape::of(shape)?;
+        let leaf = self.leaf_in(shape.py(), &wanted)?;
+        Ok(Self::over(leaf, wanted, self.element))
+    }
+
     /// Rows and columns exchanged, as a view; of two dimensions.
     #[getter(T)]
     fn transposed(&self, py: Python<'_>) -> PyResult<Self> {

@@ -4,7 +4,7 @@ Each call counts in the executor's `stats()["host_operations"]`; the README list
 NumPy reads them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -61,14 +61,14 @@ def call(function: Callable[..., Any], *arguments: Any, device: Device, result: 
     """
     device.executor.count_host_operation()
     with core.changes, np.errstate(all="ignore"):
-        found = function(*_seen(arguments), **named)
+        found = function(*_seen(arguments), **dict(zip(named, _seen(named.values()))))
         # A result may be a view of an argument.
         if isinstance(found, tuple):
             return tuple(from_numpy(part, device, result) for part in found)
         return from_numpy(found, device, result)
 
 
-def _seen(arguments: tuple[Any, ...]) -> list[Any]:
+def _seen(arguments: Iterable[Any]) -> list[Any]:
     return [view(a) if isinstance(a, Array) else a for a in arguments]
 
 

@@ -119,7 +119,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None, out: Array | N
         raise ShapeError(f"axis: name one, the array has {x.ndim} dimensions")
     at = 0 if axis is None else axis_of(axis, x.ndim)
     common_device([x, indices])
-    found = host.call(lambda values, at_: np.take(values, at_, axis=at), x, indices, device=x.device, result=x.dtype)
+    found = host.call(np.take, x, indices, axis=at, device=x.device, result=x.dtype)
     return into(out, found)
 
 

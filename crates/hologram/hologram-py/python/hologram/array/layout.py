@@ -79,23 +79,6 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(result)
 
 
-def broadcast_strides(
-    shape: tuple[int, ...], strides: tuple[int, ...], wanted: tuple[int, ...]
-) -> tuple[int, ...]:
-    """Strides with which a view has a larger shape.
-
-    Raises:
-        ShapeError: it does not broadcast to it.
-    """
-    if shape == wanted:
-        return strides
-    lead = len(wanted) - len(shape)
-    if lead < 0 or any(extent not in (1, to) for extent, to in zip(shape, wanted[lead:])):
-        raise ShapeError(f"shape {shape} does not broadcast to {wanted}")
-    kept = (0 if extent != to else stride for extent, stride, to in zip(shape, strides, wanted[lead:]))
-    return (0,) * lead + tuple(kept)
-
-
 def axis_of(axis: int, ndim: int, name: str = "axis") -> int:
     """An axis counted from the front.
 

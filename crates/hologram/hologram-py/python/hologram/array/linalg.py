@@ -325,27 +325,20 @@ def matrix_power(x: Array, n: int, /) -> Array:
 
 def matrix_rank(x: Array, /, *, rtol: Any = None) -> Array:
     """Number of singular values over rtol times the largest, on the host."""
-
-    def work(values: Any, limit: Any) -> Any:
-        return np.linalg.matrix_rank(values, rtol=limit)
-
     check_kind("matrix_rank", x.dtype, _FIELDS)
     x = astype(x, computed_in(x.dtype), copy=False)
     matrix_of("matrix_rank", x.shape)
-    return host.call(work, x, rtol, device=x.device, result=dtypes.int64)
+    return host.call(np.linalg.matrix_rank, x, rtol=rtol, device=x.device, result=dtypes.int64)
 
 
 def pinv(x: Array, /, *, rtol: Any = None) -> Array:
     """Pseudo-inverses, on the host."""
-
-    def work(values: Any, limit: Any) -> Any:
-        if limit is None:
-            limit = builtins.max(values.shape[-2:]) * np.finfo(values.dtype).eps
-        return np.linalg.pinv(values, rtol=limit)
-
     check_kind("pinv", x.dtype, _FIELDS)
     matrix_of("pinv", x.shape)
-    return host.call(work, astype(x, computed_in(x.dtype), copy=False), rtol, device=x.device, result=x.dtype)
+    wide = astype(x, computed_in(x.dtype), copy=False)
+    if rtol is None:
+        rtol = builtins.max(x.shape[-2:]) * np.finfo(wide.dtype.numpy).eps
+    return host.call(np.linalg.pinv, wide, rtol=rtol, device=x.device, result=x.dtype)
 
 
 def qr(x: Array, /, *, mode: str = "reduced") -> QR:

@@ -15,7 +15,7 @@ from .core import Array, into
 from .elementwise import astype
 from .elementwise.steps import check_arrays, common_device
 from .indexing import basic_view
-from .layout import axes_of, axis_of, broadcast_strides, matrix_of, shape_of, size_of
+from .layout import axes_of, axis_of, matrix_of, shape_of, size_of
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "permute_dims",
@@ -25,9 +25,7 @@ __all__ = [
 
 def broadcast_to(x: Array, /, shape: Sequence[int]) -> Array:
     """The elements repeated along new or single dimensions, as a view."""
-    wanted = shape_of(shape)
-    _, offset, strides = x.data()
-    return x.view(wanted, offset, broadcast_strides(x.shape, strides, wanted))
+    return x.broadcast(shape_of(shape))
 
 
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
@@ -133,7 +131,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
         before, extent, behind = x.shape[:at], x.shape[at], x.shape[at + 1 :]
         wide = broadcast_to(expand_dims(x, at + 1), (*before, extent, times, *behind))
         return reshape(wide, (*before, extent * times, *behind), copy=True)
-    return host.call(lambda values, times: np.repeat(values, times, axis=axis), x, repeats, device=x.device, result=x.dtype)
+    return host.call(np.repeat, x, repeats, axis=axis, device=x.device, result=x.dtype)
 
 
 def reshape(x: Array, /, shape: int | Sequence[int], *, copy: bool | None = None) -> Array:

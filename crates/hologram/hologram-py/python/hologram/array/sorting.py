@@ -21,10 +21,6 @@ _WORDS = {"bool": dtypes.uint32, "int": dtypes.int32, "uint": dtypes.uint32, "fl
 _LONGEST = 2**31 - 1
 
 
-def _kind(stable: bool) -> Any:
-    return "stable" if stable else None
-
-
 def sort(
     x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, out: Array | None = None
 ) -> Array:
@@ -70,11 +66,13 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     if not x.device.on_host and x.shape[at] <= _LONGEST:
         return _on_device(x, at, descending, order=True)
 
+    kind: Any = "stable" if stable else None
+
     def work(values: Any) -> Any:
         if not descending:
-            return np.argsort(values, axis=at, kind=_kind(stable))
+            return np.argsort(values, axis=at, kind=kind)
         # From behind, so that equal elements keep their order once more.
-        back = np.flip(np.argsort(np.flip(values, at), axis=at, kind=_kind(stable)), at)
+        back = np.flip(np.argsort(np.flip(values, at), axis=at, kind=kind), at)
         return values.shape[at] - 1 - back
 
     return host.call(work, x, device=x.device, result=dtypes.int64)

@@ -163,14 +163,6 @@ nextafter = _on_host("nextafter", np.nextafter, "The number next to x1 towards x
 
 _product = Elementwise("mul", REALS).binary
 
-# Whole powers that are products, for numbers.
-_POWERS: dict[float, Rule] = {
-    1: lambda t, x: x,
-    2: lambda t, x: t("mul", x, x),
-    0.5: lambda t, x: t("sqrt", x),
-}
-
-
 def pow(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
     """x1 to the x2; of integers and complex numbers on the host."""
     return into(out, _power(x1, x2))
@@ -182,10 +174,11 @@ def _power(x1: Any, x2: Any) -> Array:
         return made
     inputs, dtype, device, shape = operands("pow", x1, x2)
     check_kind("pow", dtype, NUMBERS)
+    number = None if isinstance(x2, Array) else inputs[1]
+    if number == 2 and dtype.kind != "complex":
+        return record(lambda t, x: t("mul", x, x), inputs[:1], dtype, shape, device, dtype)
     if dtype.kind == "float":
-        if not isinstance(x2, Array) and inputs[1] in (1, 2):
-            return record(_POWERS[inputs[1]], inputs[:1], dtype, shape, device, dtype)
+        if number == 1:
+            return record(lambda t, x: x, inputs[:1], dtype, shape, device, dtype)
         return record(lambda t, a, b: t("pow", a, b), inputs, dtype, shape, device, dtype)
-    if dtype.kind in INTS and not isinstance(x2, Array) and inputs[1] == 2:
-        return record(_POWERS[2], inputs[:1], dtype, shape, device, dtype)
     return by_numpy(np.power, inputs, dtype, device, shape, dtype)

@@ -60,25 +60,38 @@ pub fn compute(py: Python<'_>, array: &PyArray) -> PyResult<Leaf> {
 
 /// Computes a node, and those below it whose arrays are alive; where it is.
 fn compute_node(py: Python<'_>, device: &Arc<Device>, root: &Arc<Node>) -> PyResult<Leaf> {
-    let nodes = kept(root);
-    let roots: Vec<Value> = nodes.iter().cloned().map(Value::Node).collect();
-    let (steps, values) = linearise(&roots);
+    let places = compute_together(py, device, &root.shape, &kept(root), None)?;
+    Ok(places[0].clone())
+}
+
+/// Computes nodes over a shape, and a fold of a value, in one pass; where the nodes are.
+fn compute_together(
+    py: Python<'_>,
+    device: &Arc<Device>,
+    shape: &Shape,
+    nodes: &[Arc<Node>],
+    fold: Option<(Value, Fold)>,
+) -> PyResult<Vec<Leaf>> {
     let places = nodes
         .iter()
-        .map(|node| place(py, device, &node.shape, node.ty))
+        .map(|node| place(py, device, shape, node.ty))
         .collect::<PyResult<Vec<_>>>()?;
+    let mut roots: Vec<Value> = nodes.iter().cloned().map(Value::Node).collect();
+    roots.extend(fold.iter().map(|(value, _)| value.clone()));
+    let (steps, values) = linearise(&roots);
+    let written = values.iter().copied().zip(places.iter().cloned());
     let pass = Pass {
         device,
-        shape: root.shape.extents(),
+        shape: shape.extents(),
         steps: &steps,
-        outputs: values.into_iter().zip(places.iter().cloned()).collect(),
-        fold: None,
+        outputs: written.collect(),
+        fold: fold.map(|(_, fold)| (values[nodes.len()], fold)),
     };
     pass.run(py)?;
     for (node, at) in nodes.iter().zip(&places) {
         node.settle(at);
     }
-    Ok(places[0].clone())
+    Ok(places)
 }
 
 /// Computes what still has to read memory that may change next; `inner` are nodes that nobody needs afterwards.
@@ -172,6 +185,8 @@ pub fn fold_value(
     let dims = || extents.iter().zip(&folded);
     let ones: Vec<usize> = dims().map(|(&e, &gone)| if gone { 1 } else { e }).collect();
     let ones = Shape::new(ones);
+    let left = dims().filter(|(_, gone)| !**gone).map(|(&e, _)| e);
+    let shape = Shape::new(left.collect::<Vec<_>>());
 
     let _alone = alone(py)?;
     let result = place(py, &array.device, &ones, element.ty)?;
@@ -188,38 +203,17 @@ pub fn fold_value(
             outputs.remove(0);
         }
     }
-    let mut roots = vec![value];
-    roots.extend(outputs.iter().cloned().map(Value::Node));
-    let (steps, values) = linearise(&roots);
-    let places = outputs
-        .iter()
-        .map(|node| place(py, &array.device, &array.shape, node.ty))
-        .collect::<PyResult<Vec<_>>>()?;
-    let written = values[1..].iter().copied();
-    let pass = Pass {
-        device: &array.device,
-        shape: extents,
-        steps: &steps,
-        outputs: written.zip(places.iter().cloned()).collect(),
-        fold: Some(Fold {
-            op,
-            value: values[0],
-            folded: folded.clone(),
-            target,
-        }),
-    };
-    pass.run(py)?;
-    for (node, at) in outputs.iter().zip(&places) {
-        node.settle(at);
-    }
+    let fold = Fold { op, folded, target };
+    compute_together(
+        py,
+        &array.device,
+        &array.shape,
+        &outputs,
+        Some((value, fold)),
+    )?;
     if keepdims {
         return Ok(PyArray::over(result, ones, element));
     }
-    let left: Vec<usize> = dims()
-        .filter(|(_, gone)| !**gone)
-        .map(|(&e, _)| e)
-        .collect();
-    let shape = Shape::new(left);
     let strides = shape.dense().clone();
     Ok(PyArray::over(Leaf { strides, ..result }, shape, element))
 }

@@ -18,8 +18,6 @@ use crate::errors::OrRaise;
 pub struct Fold {
     /// The operation.
     pub op: FoldOp,
-    /// Number of the value.
-    pub value: usize,
     /// Flags of the folded dimensions.
     pub folded: Vec<bool>,
     /// Target of the fold; its strides along these dimensions are 0.
@@ -36,8 +34,8 @@ pub struct Pass<'a> {
     pub steps: &'a Steps,
     /// Numbers of the values that are written, and where.
     pub outputs: Vec<(usize, Leaf)>,
-    /// The fold.
-    pub fold: Option<Fold>,
+    /// The fold, and the number of its value.
+    pub fold: Option<(usize, Fold)>,
 }
 
 impl Pass<'_> {
@@ -50,7 +48,7 @@ impl Pass<'_> {
             return Ok(());
         }
         let written: Vec<usize> = self.outputs.iter().map(|&(value, _)| value).collect();
-        let fold = self.fold.as_ref().map(|fold| (fold.op, fold.value));
+        let fold = self.fold.as_ref().map(|(value, fold)| (fold.op, *value));
         let plan = plan(self.steps, &written, fold)?;
         let executor = self.device.executor(py)?;
         let operands: Vec<_> = self.steps.leaves.iter().map(Leaf::strided).collect();
@@ -58,7 +56,7 @@ impl Pass<'_> {
         let outputs: Vec<_> = self.outputs.iter().map(|(_, at)| at.strided()).collect();
         let unfolded;
         let folded = match &self.fold {
-            Some(fold) => &fold.folded,
+            Some((_, fold)) => &fold.folded,
             None => {
                 unfolded = vec![false; self.shape.len()];
                 &unfolded
@@ -70,7 +68,7 @@ impl Pass<'_> {
             scalars: &scalars,
             outputs: &outputs,
             folded,
-            target: self.fold.as_ref().map(|fold| fold.target.strided()),
+            target: self.fold.as_ref().map(|(_, fold)| fold.target.strided()),
         };
         py.detach(|| expression::run(&executor, &plan, &views))
             .or_raise()

@@ -163,6 +163,7 @@ nextafter = _on_host("nextafter", np.nextafter, "The number next to x1 towards x
 
 _product = Elementwise("mul", REALS).binary
 
+
 def pow(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
     """x1 to the x2; of integers and complex numbers on the host."""
     return into(out, _power(x1, x2))

@@ -10,7 +10,7 @@ from . import dtypes, host
 from .core import Array
 from .devices import Device, device_of
 from .dtypes import DType
-from .elementwise.steps import check_kind
+from .elementwise.steps import check_kind, named
 from .manipulation import roll
 
 __all__ = [
@@ -36,9 +36,7 @@ def _one(name: str, kinds: Sequence[str], real: bool, meaning: str) -> Callable[
         _checked(name, x, kinds, norm)
         return host.call(transform, x, n=n, axis=axis, norm=norm, device=x.device, result=_result(x, real))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{meaning} along an axis, cut or filled with zeros to n elements."
-    return function
+    return named(function, name, f"{meaning} along an axis, cut or filled with zeros to n elements.")
 
 
 def _many(name: str, kinds: Sequence[str], real: bool, meaning: str) -> Callable[..., Array]:
@@ -52,9 +50,7 @@ def _many(name: str, kinds: Sequence[str], real: bool, meaning: str) -> Callable
             axes = range(x.ndim - len(s), x.ndim)
         return host.call(transform, x, s=s, axes=axes, norm=norm, device=x.device, result=_result(x, real))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{meaning} along several axes, cut or filled with zeros to s elements of each."
-    return function
+    return named(function, name, f"{meaning} along several axes, cut or filled with zeros to s elements of each.")
 
 
 _ANY = ("float", "complex")

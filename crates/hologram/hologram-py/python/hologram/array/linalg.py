@@ -243,40 +243,12 @@ def det(x: Array, /) -> Array:
     return _factor(np.linalg.det, "det", x, square=True)
 
 
-class Eig(NamedTuple):
-    """Result of `eig`."""
-
-    eigenvalues: Array
-    eigenvectors: Array
-
-
-class Eigh(NamedTuple):
-    """Result of `eigh`."""
-
-    eigenvalues: Array
-    eigenvectors: Array
-
-
-class QR(NamedTuple):
-    """Result of `qr`."""
-
-    Q: Array
-    R: Array
-
-
-class Slogdet(NamedTuple):
-    """Result of `slogdet`."""
-
-    sign: Array
-    logabsdet: Array
-
-
-class SVD(NamedTuple):
-    """Result of `svd`."""
-
-    U: Array
-    S: Array
-    Vh: Array
+# Results of the functions of these names.
+Eig = NamedTuple("Eig", [("eigenvalues", Array), ("eigenvectors", Array)])
+Eigh = NamedTuple("Eigh", [("eigenvalues", Array), ("eigenvectors", Array)])
+QR = NamedTuple("QR", [("Q", Array), ("R", Array)])
+Slogdet = NamedTuple("Slogdet", [("sign", Array), ("logabsdet", Array)])
+SVD = NamedTuple("SVD", [("U", Array), ("S", Array), ("Vh", Array)])
 
 
 def eig(x: Array, /) -> Eig:

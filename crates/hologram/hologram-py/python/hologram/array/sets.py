@@ -13,27 +13,10 @@ from .inspection import result_type
 __all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
 
 
-class UniqueAll(NamedTuple):
-    """Result of `unique_all`."""
-
-    values: Array
-    indices: Array
-    inverse_indices: Array
-    counts: Array
-
-
-class UniqueCounts(NamedTuple):
-    """Result of `unique_counts`."""
-
-    values: Array
-    counts: Array
-
-
-class UniqueInverse(NamedTuple):
-    """Result of `unique_inverse`."""
-
-    values: Array
-    inverse_indices: Array
+# Results of the functions of these names.
+UniqueAll = NamedTuple("UniqueAll", [("values", Array), ("indices", Array), ("inverse_indices", Array), ("counts", Array)])
+UniqueCounts = NamedTuple("UniqueCounts", [("values", Array), ("counts", Array)])
+UniqueInverse = NamedTuple("UniqueInverse", [("values", Array), ("inverse_indices", Array)])
 
 
 def unique_all(x: Array, /) -> UniqueAll:

@@ -7,12 +7,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from .. import core, dtypes, values
 from ..core import Array, Elementwise, Value, into, number
 from .conversion import by_numpy
-from .steps import COMPLEX, FLOATS, INTS, NUMBERS, REALS, OfTwo, Rule, Typed, check_kind, computed_in, operands, record
+from .steps import FLOATS, INTS, NUMBERS, REALS, OfTwo, Rule, Typed, check_kind, computed_in, named, operands, record
 
 __all__ = [
     "add", "atan2", "copysign", "divide", "floor_divide", "hypot", "logaddexp", "maximum", "minimum", "multiply", "nextafter",
@@ -28,7 +26,7 @@ def binary(name: str, x1: Any, x2: Any, rule: Rule, kinds: Sequence[str], truth:
     check_kind(name, dtype, kinds)
     result = dtypes.bool if truth else dtype
     if dtype.kind == "complex":
-        return by_numpy(COMPLEX[name], inputs, dtype, device, shape, result)
+        return by_numpy(name, inputs, dtype, device, shape, result)
     return record(rule, inputs, dtype, shape, device, result)
 
 
@@ -59,9 +57,7 @@ def of_two(
             made = binary(name, x1, x2, rule, kinds, truth, floats)
         return made if out is None else into(out, made)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = meaning
-    return function
+    return named(function, name, meaning)
 
 
 def _beyond(comparison: str, left: Any, right: Any) -> Array | None:
@@ -101,34 +97,25 @@ multiply = of_two("multiply", "mul", NUMBERS, "x1 * x2; integers wrap.")
 divide = of_two("divide", "div", ("float", "complex"), "x1 / x2; integers are converted to float64.", floats=True)
 
 
-_INT_QUOTIENT = Elementwise("floor_div", INTS).binary
-_INT_REST = Elementwise("remainder", INTS).binary
+def _quotient(name: str, operation: str, meaning: str) -> OfTwo:
+    of_integers = Elementwise(operation, INTS).binary
+
+    def general(x1: Any, x2: Any) -> Array:
+        inputs, dtype, device, shape = operands(name, x1, x2)
+        check_kind(name, dtype, REALS)
+        if dtype.kind == "float" and not device.on_host:
+            return by_numpy(name, inputs, dtype, device, shape, dtype)
+        return record(lambda t, a, b: t(operation, a, b), inputs, dtype, shape, device, dtype)
+
+    def function(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
+        made = of_integers(x1, x2)
+        return into(out, general(x1, x2) if made is None else made)
+
+    return named(function, name, f"{meaning} Of floats on a GPU on the host.")
 
 
-def floor_divide(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
-    """The quotient rounded down; integers divided by zero give 0. Of floats on a GPU on the host."""
-    made = _INT_QUOTIENT(x1, x2)
-    if made is None:
-        made = _quotient("floor_divide", x1, x2, lambda t, a, b: t("floor_div", a, b), np.floor_divide)
-    return into(out, made)
-
-
-def remainder(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
-    """What floor_divide leaves, with the divisor's sign; of integers by zero 0. Of floats on a GPU on the host."""
-    made = _INT_REST(x1, x2)
-    if made is None:
-        made = _quotient("remainder", x1, x2, lambda t, a, b: t("remainder", a, b), np.remainder)
-    return into(out, made)
-
-
-def _quotient(name: str, x1: Any, x2: Any, rule: Rule, numpy: np.ufunc) -> Array:
-    inputs, dtype, device, shape = operands(name, x1, x2)
-    check_kind(name, dtype, REALS)
-    if dtype.kind == "float" and not device.on_host:
-        return by_numpy(numpy, inputs, dtype, device, shape, dtype)
-    return record(rule, inputs, dtype, shape, device, dtype)
-
-
+floor_divide = _quotient("floor_divide", "floor_div", "The quotient rounded down; integers divided by zero give 0.")
+remainder = _quotient("remainder", "remainder", "What floor_divide leaves, with the divisor's sign; of integers by zero 0.")
 maximum = of_two("maximum", "maximum", REALS, "The larger one; NaN if one is.")
 minimum = of_two("minimum", "minimum", REALS, "The smaller one; NaN if one is.")
 
@@ -139,26 +126,24 @@ def atan2(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
     dtype = dtypes.float64 if dtype.kind in INTS else dtype
     check_kind("atan2", dtype, FLOATS)
     if not device.on_host:
-        return into(out, by_numpy(np.arctan2, inputs, dtype, device, shape, dtype))
+        return into(out, by_numpy("atan2", inputs, dtype, device, shape, dtype))
     return into(out, record(lambda t, a, b: t("atan2", a, b), inputs, dtype, shape, device, dtype))
 
 
-def _on_host(name: str, function: np.ufunc, meaning: str) -> OfTwo:
-    def work(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
+def _on_host(name: str, meaning: str) -> OfTwo:
+    def function(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
         inputs, dtype, device, shape = operands(name, x1, x2)
         dtype = dtypes.float64 if dtype.kind in INTS else dtype
         check_kind(name, dtype, FLOATS)
-        return into(out, by_numpy(function, inputs, dtype, device, shape, dtype))
+        return into(out, by_numpy(name, inputs, dtype, device, shape, dtype))
 
-    work.__name__ = work.__qualname__ = name
-    work.__doc__ = f"{meaning}, on the host."
-    return work
+    return named(function, name, f"{meaning}, on the host.")
 
 
-copysign = _on_host("copysign", np.copysign, "Magnitude of x1 with the sign of x2")
-hypot = _on_host("hypot", np.hypot, "Square root of x1^2 + x2^2")
-logaddexp = _on_host("logaddexp", np.logaddexp, "log(exp(x1) + exp(x2))")
-nextafter = _on_host("nextafter", np.nextafter, "The number next to x1 towards x2")
+copysign = _on_host("copysign", "Magnitude of x1 with the sign of x2")
+hypot = _on_host("hypot", "Square root of x1^2 + x2^2")
+logaddexp = _on_host("logaddexp", "log(exp(x1) + exp(x2))")
+nextafter = _on_host("nextafter", "The number next to x1 towards x2")
 
 
 _product = Elementwise("mul", REALS).binary
@@ -182,4 +167,4 @@ def _power(x1: Any, x2: Any) -> Array:
         if number == 1:
             return record(lambda t, x: x, inputs[:1], dtype, shape, device, dtype)
         return record(lambda t, a, b: t("pow", a, b), inputs, dtype, shape, device, dtype)
-    return by_numpy(np.power, inputs, dtype, device, shape, dtype)
+    return by_numpy("pow", inputs, dtype, device, shape, dtype)

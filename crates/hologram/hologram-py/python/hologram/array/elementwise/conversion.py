@@ -36,7 +36,7 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None, ou
 
 
 # Functions of complex numbers that are the same function of both parts.
-_OF_PARTS: dict[np.ufunc, Callable[..., Any]] = {np.add: operator.add, np.subtract: operator.sub, np.negative: operator.neg}
+_OF_PARTS: dict[str, Callable[..., Any]] = {"add": operator.add, "subtract": operator.sub, "negative": operator.neg}
 
 
 def _parts(x: Array) -> Array:
@@ -45,16 +45,16 @@ def _parts(x: Array) -> Array:
     return core.over(storage, (*x.shape, 2), dtypes.of(x.dtype.buffer), 2 * offset, (*(2 * stride for stride in strides), 1))
 
 
-def by_numpy(function: np.ufunc, inputs: Sequence[Any], dtype: DType, device: Device, shape: tuple[int, ...], result: DType) -> Array:
-    """Calls NumPy's function on the host. Sums and differences of complex arrays of one shape are those of their parts, on the device
-    if it has such floats."""
+def by_numpy(name: str, inputs: Sequence[Any], dtype: DType, device: Device, shape: tuple[int, ...], result: DType) -> Array:
+    """Calls NumPy's function of this name on the host. Sums and differences of complex arrays of one shape are those of their parts,
+    on the device if it has such floats."""
     numpys = [x if not isinstance(x, Array) or x.dtype is dtype else astype(x, dtype) for x in inputs]
     with np.errstate(all="ignore"):
         numpys = [x if isinstance(x, Array) else dtype.numpy.type(x) for x in numpys]
-    of_parts = _OF_PARTS.get(function)
+    of_parts = _OF_PARTS.get(name)
     # Of GPUs those of Apple have no float64.
     has_parts = dtype is dtypes.complex64 or dtype is dtypes.complex128 and device.on_host
     if of_parts and has_parts and all(isinstance(x, Array) and x.shape == shape for x in numpys):
         storage, _, _ = of_parts(*map(_parts, numpys)).data()
         return core.over(storage, shape, dtype)
-    return host.ufunc(function, *numpys, device=device, shape=shape, dtype=result)
+    return host.ufunc(getattr(np, name), *numpys, device=device, shape=shape, dtype=result)

@@ -1,9 +1,7 @@
 """What elementwise functions are made of: inputs, the type they are computed in, and the steps that are recorded."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Any, Protocol, TypeVar
 
 from ...errors import DTypeError
 from .. import core, dtypes, values
@@ -42,6 +40,7 @@ class Typed:
 
 
 Rule = Callable[..., Value]
+_F = TypeVar("_F", bound=Callable[..., Array])
 
 
 class OfOne(Protocol):
@@ -156,17 +155,17 @@ def record(rule: Rule, inputs: Sequence[Any], dtype: DType, shape: tuple[int, ..
     return core.recorded(value, shape, result, device)
 
 
-# Functions of floats that the host computes, by NumPy's name.
-ON_HOST = {
-    "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan, "atanh": np.arctanh,
-    "cosh": np.cosh, "expm1": np.expm1, "log10": np.log10, "log1p": np.log1p, "log2": np.log2, "sinh": np.sinh,
-}  # fmt: skip
-COMPLEX = {
-    "abs": np.absolute, "cos": np.cos, "exp": np.exp, "log": np.log, "negative": np.negative, "reciprocal": np.reciprocal,
-    "round": np.round, "sign": np.sign, "sin": np.sin, "sqrt": np.sqrt, "square": np.square, "tan": np.tan, "tanh": np.tanh,
-    "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "equal": np.equal,
-    "not_equal": np.not_equal, **ON_HOST,
-}  # fmt: skip
+# Functions of floats that the host computes.
+ON_HOST = frozenset((
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "expm1", "log10", "log1p", "log2", "sinh",
+))  # fmt: skip
+
+
+def named(function: _F, name: str, meaning: str) -> _F:
+    """The function with a name and a description."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = meaning
+    return function
 
 
 def same(x: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from .. import core, dtypes, host
 from ..core import Array, Elementwise, Value, into
 from .conversion import by_numpy
-from .steps import COMPLEX, FLOATS, INTS, NUMBERS, ON_HOST, REALS, OfOne, Rule, Typed, check_kind, operands, record, same
+from .steps import FLOATS, INTS, NUMBERS, ON_HOST, REALS, OfOne, Rule, Typed, check_kind, named, operands, record, same
 
 __all__ = [
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "conj", "cos", "cosh", "exp", "expm1", "floor", "imag",
@@ -28,9 +28,9 @@ def _unary(name: str, x: Array, kinds: Sequence[str], floats: bool = False) -> A
         result = dtypes.of(dtype.buffer) if name == "abs" else dtype
         if name == "round":
             return host.call(np.round, x, device=device)
-        return by_numpy(COMPLEX[name], (x,), dtype, device, shape, result)
+        return by_numpy(name, (x,), dtype, device, shape, result)
     if name in ON_HOST:
-        return by_numpy(ON_HOST[name], (x,), dtype, device, shape, dtype)
+        return by_numpy(name, (x,), dtype, device, shape, dtype)
     if name == "square":
         return record(lambda t, a: t("mul", a, a), (x,), dtype, shape, device, dtype)
     operation = "neg" if name == "negative" else name
@@ -47,9 +47,7 @@ def _of_one(name: str, operation: str | None, kinds: Sequence[str], general: Cal
             made = general(x)
         return made if out is None else into(out, made)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = meaning
-    return function
+    return named(function, name, meaning)
 
 
 def _magnitude(x: Array) -> Array:
@@ -151,11 +149,11 @@ def imag(x: Array, /, *, out: Array | None = None) -> Array:
     return into(out, _part(x, 1))
 
 
-def _test(name: str, rule: Rule, of_integers: bool, numpy: np.ufunc, meaning: str) -> OfOne:
+def _test(name: str, rule: Rule, of_integers: bool, meaning: str) -> OfOne:
     def general(x: Array) -> Array:
         check_kind(name, x.dtype, NUMBERS)
         if x.dtype.kind == "complex":
-            return by_numpy(numpy, (x,), x.dtype, x.device, x.shape, dtypes.bool)
+            return by_numpy(name, (x,), x.dtype, x.device, x.shape, dtypes.bool)
         if x.dtype.kind in INTS:
             return core.recorded(core.number(of_integers, "uint8"), x.shape, dtypes.bool, x.device)
         return record(rule, (x,), x.dtype, x.shape, x.device, dtypes.bool)
@@ -171,12 +169,12 @@ def _infinity(t: Typed, x: Value) -> Value:
     return t.truth("eq", t("abs", x), t.number(float("inf")))
 
 
-isfinite = _test("isfinite", _less_than_infinity, True, np.isfinite, "Whether an element is neither infinite nor NaN.")
-isinf = _test("isinf", _infinity, False, np.isinf, "Whether an element is infinite.")
-isnan = _test("isnan", lambda t, x: t.truth("ne", x, x), False, np.isnan, "Whether an element is NaN.")
+isfinite = _test("isfinite", _less_than_infinity, True, "Whether an element is neither infinite nor NaN.")
+isinf = _test("isinf", _infinity, False, "Whether an element is infinite.")
+isnan = _test("isnan", lambda t, x: t.truth("ne", x, x), False, "Whether an element is NaN.")
 
 
 def signbit(x: Array, /, *, out: Array | None = None) -> Array:
     """Whether the sign bit is set, on the host."""
     check_kind("signbit", x.dtype, FLOATS)
-    return into(out, by_numpy(np.signbit, (x,), x.dtype, x.device, x.shape, dtypes.bool))
+    return into(out, by_numpy("signbit", (x,), x.dtype, x.device, x.shape, dtypes.bool))

@@ -13,7 +13,6 @@ use crate::buffer::PyBuffer;
 use crate::dtype;
 use crate::errors::{exception, OrRaise};
 use crate::interrupt;
-use crate::names;
 use crate::process::{self, Own};
 use crate::program::PyProgram;
 
@@ -126,14 +125,6 @@ impl PyExecutor {
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         let executor = self.get()?;
         py.detach(|| executor.synchronize()).or_raise()
-    }
-
-    /// A buffer of `size` elements, all of which are written before they are read: what they are until then is not defined.
-    fn allocate_unset(&self, py: Python<'_>, size: usize, dtype: &str) -> PyResult<PyBuffer> {
-        let executor = self.get()?;
-        let ty = names::find(dtype).unwrap_or(Ty::U8);
-        let buffer = py.detach(|| executor.allocate_unset(ty, size)).or_raise()?;
-        Ok(PyBuffer::new(executor, buffer))
     }
 
     /// Counts an operation on its arrays that was computed on the host.

@@ -125,8 +125,6 @@ class Executor:
             KeyboardInterrupt: Ctrl-C was pressed.
             LaunchError: a launch over the limits.
         """
-    def allocate_unset(self, size: int, dtype: str) -> Buffer:
-        """A buffer whose elements are all written before they are read: until then they are not defined."""
     def count_host_operation(self) -> None:
         """Counts an operation on its arrays that was computed on the host, in `stats()["host_operations"]`."""
     def close(self) -> None:

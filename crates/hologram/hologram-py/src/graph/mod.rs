@@ -12,7 +12,7 @@
 //! | [`compute`], [`assign`] | what is computed when, and written where |
 //! | [`inner`] | what nobody needs but one graph |
 //! | [`elementwise`] | the shortest way from an operator to a node |
-//! | [`index`], [`scatter`], [`select`] | elements by keys |
+//! | [`index`], [`select`] | elements by keys |
 //! | [`whole`] | products, sorts, scans and positions |
 //! | [`stack`], [`roll`] | arrays along a new axis, and moved along axes |
 //! | [`alone`] | the lock of all threads |
@@ -35,7 +35,6 @@ mod pass;
 mod plan;
 mod readers;
 pub mod roll;
-mod scatter;
 pub mod select;
 mod shape;
 pub mod stack;

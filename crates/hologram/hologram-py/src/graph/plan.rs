@@ -1,8 +1,7 @@
 //! Expressions that were computed before, by their structure.
 
 use std::collections::HashMap;
-use std::mem;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use hologram_backends::Ty;
 use hologram_core::expression::{Expression, FoldOp, Step};
@@ -12,44 +11,19 @@ use super::linearise::Steps;
 use super::lock;
 use crate::errors::exception;
 
-/// Expressions of a generation; two generations are known.
-const MOST_KNOWN: usize = 512;
+/// Expressions that are known before all are forgotten: planning one anew costs little beside so many others.
+const MOST_KNOWN: usize = 1024;
 
-static KNOWN: Mutex<Option<Generations>> = Mutex::new(None);
+static KNOWN: LazyLock<Mutex<HashMap<Structure, Arc<Expression>>>> = LazyLock::new(Mutex::default);
 
 /// Structure of an expression: types of leaves and numbers, steps, values that are written, the fold and its value.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, Hash)]
 struct Structure {
     leaves: Vec<Ty>,
     numbers: Vec<Ty>,
     steps: Vec<Step>,
     outputs: Vec<usize>,
     fold: Option<(FoldOp, usize)>,
-}
-
-/// Expressions that were asked for lately, and those of before, which are forgotten next.
-#[derive(Default)]
-struct Generations {
-    young: HashMap<Structure, Arc<Expression>>,
-    old: HashMap<Structure, Arc<Expression>>,
-}
-
-impl Generations {
-    fn find(&mut self, structure: &Structure) -> Option<Arc<Expression>> {
-        if let Some(found) = self.young.get(structure) {
-            return Some(found.clone());
-        }
-        let (structure, found) = self.old.remove_entry(structure)?;
-        self.keep(structure, found.clone());
-        Some(found)
-    }
-
-    fn keep(&mut self, structure: Structure, made: Arc<Expression>) {
-        if self.young.len() >= MOST_KNOWN {
-            self.old = mem::take(&mut self.young);
-        }
-        self.young.insert(structure, made);
-    }
 }
 
 /// The expression of steps that writes some values and folds one.
@@ -68,9 +42,8 @@ pub fn plan(
         outputs: outputs.to_vec(),
         fold,
     };
-    let known = lock(&KNOWN).get_or_insert_default().find(&structure);
-    if let Some(found) = known {
-        return Ok(found);
+    if let Some(found) = lock(&KNOWN).get(&structure) {
+        return Ok(found.clone());
     }
     let made = Expression::new(
         &structure.leaves,
@@ -82,6 +55,9 @@ pub fn plan(
     let made = made.map_err(|error| exception("ArgumentError", error.to_string()))?;
     let made = Arc::new(made);
     let mut known = lock(&KNOWN);
-    known.get_or_insert_default().keep(structure, made.clone());
+    if known.len() >= MOST_KNOWN {
+        known.clear();
+    }
+    known.insert(structure, made.clone());
     Ok(made)
 }

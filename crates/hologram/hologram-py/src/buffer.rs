@@ -8,7 +8,7 @@ use hologram_core::{ops::raw, strided, DynBuffer, Error, Executor};
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{IntoPyDict, PyBytes, PyTuple};
 
 use crate::dense::Dense;
 use crate::errors::{exception, OrRaise};
@@ -97,9 +97,7 @@ impl PyBuffer {
         let buffer = self.get()?;
         let ty = dtype::parse(&array.getattr("dtype")?)?;
         check_like("array", ty, array.getattr("size")?.extract()?, &buffer)?;
-        let dense = dtype::numpy(py)?
-            .getattr("ascontiguousarray")?
-            .call1((array,))?;
+        let dense = dtype::numpy(py)?.call_method1("ascontiguousarray", (array,))?;
         Dense::of_array(&dense)?.write_to(py, &buffer)
     }
 }
@@ -199,9 +197,7 @@ impl PyBuffer {
     /// Copies an array of the same type and size.
     #[pyo3(name = "from_numpy")]
     fn take_numpy(&self, array: &Bound<'_, PyAny>) -> PyResult<()> {
-        let array = dtype::numpy(array.py())?
-            .getattr("asarray")?
-            .call1((array,))?;
+        let array = dtype::numpy(array.py())?.call_method1("asarray", (array,))?;
         self.write_array(&array)
     }
 
@@ -209,9 +205,7 @@ impl PyBuffer {
     fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let buffer = self.get()?;
         let dtype = dtype::of_array(py, buffer.ty())?;
-        let array = dtype::numpy(py)?
-            .getattr("empty")?
-            .call1((buffer.len(), dtype))?;
+        let array = dtype::numpy(py)?.call_method1("empty", (buffer.len(), dtype))?;
         // SAFETY: the array is new, so it is writable and ours alone.
         unsafe { Dense::of_array(&array)?.read_from(py, &buffer) }?;
         Ok(array)
@@ -298,25 +292,22 @@ impl PyBuffer {
         let array = if dtype.is_some() && copy != Some(false) && dtype::of_array(py, ty).is_err() {
             // NumPy does not know the type, but the one that is asked for.
             this.convert(py, Ty::F32)?.to_numpy(py)?
-        } else if copy == Some(true) || this.size()? == 0 || this.shown(py)?.is_none() {
-            if copy == Some(false) && this.size()? != 0 {
-                let message = "the memory is the device's own: a copy is needed";
-                return Err(exception("ArgumentError", message.into()));
-            }
-            this.to_numpy(py)?
-        } else {
+        } else if copy != Some(true) && (this.size()? == 0 || this.shown(py)?.is_some()) {
             Self::seen(slf, dtype::of_array(py, ty)?)?
+        } else if copy == Some(false) {
+            let message = "the memory is the device's own: a copy is needed";
+            return Err(exception("ArgumentError", message.into()));
+        } else {
+            this.to_numpy(py)?
         };
         let Some(dtype) = dtype else {
             return Ok(array);
         };
-        let kwargs = PyDict::new(py);
-        kwargs.set_item("dtype", dtype)?;
         if copy == Some(false) {
-            kwargs.set_item("copy", false)?;
-            return numpy.getattr("array")?.call((array,), Some(&kwargs));
+            let named = [("copy", false)].into_py_dict(py)?;
+            return numpy.call_method("array", (array, dtype), Some(&named));
         }
-        numpy.getattr("asarray")?.call((array,), Some(&kwargs))
+        numpy.call_method1("asarray", (array, dtype))
     }
 
     #[pyo3(signature = (*, stream = None, max_version = None, dl_device = None, copy = None))]
@@ -341,9 +332,8 @@ impl PyBuffer {
         let is_bfloat16 = buffer.ty() == Ty::Bf16;
         let words = if is_bfloat16 { Ty::U16 } else { buffer.ty() };
         let words = Self::seen(slf, names::name(words))?;
-        let kwargs = PyDict::new(py);
-        kwargs.set_item("max_version", max_version)?;
-        let capsule = words.call_method("__dlpack__", (), Some(&kwargs))?;
+        let named = [("max_version", max_version)].into_py_dict(py)?;
+        let capsule = words.call_method("__dlpack__", (), Some(&named))?;
         if is_bfloat16 {
             dlpack::retype(&capsule, dlpack::UINT, dlpack::BFLOAT)?;
         }

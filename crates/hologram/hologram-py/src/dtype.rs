@@ -27,10 +27,8 @@ pub fn parse(dtype: &Bound<'_, PyAny>) -> PyResult<Ty> {
         }
     }
     let unknown = |_| exception("DTypeError", format!("{dtype} is not an element type"));
-    let dtype = numpy(py)?
-        .getattr("dtype")?
-        .call1((dtype,))
-        .map_err(unknown)?;
+    let dtype = numpy(py)?.call_method1("dtype", (dtype,));
+    let dtype = dtype.map_err(unknown)?;
     let text: String = dtype.getattr("name")?.extract()?;
     if !dtype.getattr("isnative")?.is_truthy()? {
         let message = format!("dtype: {text} of foreign byte order; convert it with `astype`");
@@ -46,13 +44,11 @@ pub fn parse(dtype: &Bound<'_, PyAny>) -> PyResult<Ty> {
 pub fn to_numpy(py: Python<'_>, ty: Ty) -> PyResult<Bound<'_, PyAny>> {
     if ty == Ty::Bf16 {
         return match py.import("ml_dtypes") {
-            Ok(module) => numpy(py)?
-                .getattr("dtype")?
-                .call1((module.getattr("bfloat16")?,)),
+            Ok(module) => numpy(py)?.call_method1("dtype", (module.getattr("bfloat16")?,)),
             Err(_) => name(ty).into_bound_py_any(py),
         };
     }
-    numpy(py)?.getattr("dtype")?.call1((name(ty),))
+    numpy(py)?.call_method1("dtype", (name(ty),))
 }
 
 /// The NumPy dtype of a type whose elements become an array.

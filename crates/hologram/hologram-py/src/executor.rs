@@ -183,10 +183,7 @@ impl PyExecutor {
         array: &Bound<'_, PyAny>,
         dtype: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyBuffer> {
-        let kwargs = PyDict::new(py);
-        kwargs.set_item("dtype", dtype)?;
-        let numpy = dtype::numpy(py)?;
-        let array = numpy.getattr("asarray")?.call((array,), Some(&kwargs))?;
+        let array = dtype::numpy(py)?.call_method1("asarray", (array, dtype))?;
         let ty = dtype::parse(&array.getattr("dtype")?)?;
         let size: usize = array.getattr("size")?.extract()?;
         let executor = self.get()?;

@@ -8,33 +8,19 @@ run asynchronously a repetition is several calls and one wait.
 """
 
 import argparse
-import statistics
-import time
 
 import numpy as np
+from arrays import medians
 
 import hologram
 from hologram import ops
 
-
 TURNS = 5
-PAUSE = 0.05
 
 
 def best_of(works, seconds):
     """The time of each work, in seconds; together they take about as many seconds as given."""
-    shortest = [[] for _ in works]
-    for _ in range(TURNS):
-        for work, times in zip(works, shortest):
-            time.sleep(PAUSE)
-            end = time.perf_counter() + seconds / TURNS / len(works)
-            turn = []
-            while len(turn) < 2 or (time.perf_counter() < end and len(turn) < 1000):
-                start = time.perf_counter()
-                work()
-                turn.append(time.perf_counter() - start)
-            times.append(min(turn))
-    return [statistics.median(times) for times in shortest]
+    return medians(works, TURNS, seconds / TURNS / len(works))
 
 
 def main():

@@ -184,24 +184,12 @@ def promote(a: DType, b: DType) -> DType:
 
 def with_scalar(dtype: DType, value: complex) -> DType:
     """The type of results of an array and a Python number: the array's, if it is of the same kind or a higher one."""
+    own = scalar_dtype(value)
     order = ("bool", "uint", "int", "float", "complex")
-    if isinstance(value, _bool):
-        kind = "bool"
-    elif isinstance(value, int):
-        kind = "uint"
-    elif isinstance(value, float):
-        kind = "float"
-    elif isinstance(value, complex):
-        kind = "complex"
-    else:
-        raise DTypeError(f"{value!r} of {type(value).__name__} is no number")
+    kind = "uint" if own is int64 else own.kind
     if order.index(kind) <= order.index(dtype.kind):
         return dtype
-    if kind == "complex":
-        return complex64 if dtype in (float16, bfloat16, float32) else complex128
-    if kind == "float":
-        return float64
-    return int64
+    return complex64 if own is complex128 and dtype in (float16, bfloat16, float32) else own
 
 
 def complex_of(dtype: DType) -> DType:

@@ -8,7 +8,7 @@ from ..core import Array, Elementwise, Value, into, step
 from ..dtypes import DType
 from ..layout import broadcast_shapes
 from .conversion import astype
-from .steps import REALS, Typed, as_value, check_arrays, check_kind, common_device, operands, record
+from .steps import REALS, Typed, as_value, check_arrays, check_kind, common_device, known, operands, record
 
 __all__ = ["clip", "where"]
 
@@ -43,9 +43,7 @@ def clip(x: Array, /, min: Any = None, max: Any = None, *, out: Array | None = N
 def _bound(bound: Any, dtype: DType) -> Any:
     """A bound as an array or a number of a type."""
     if not isinstance(bound, Array):
-        if values.number(bound) is None:
-            raise TypeError(f"clip: {type(bound).__name__} is neither an array nor a number")
-        if isinstance(values.number(bound), float) and dtype.kind != "float":
+        if isinstance(known("clip", bound), float) and dtype.kind != "float":
             raise DTypeError(f"clip: a bound of floats, x is {dtype.name}")
         return values.scalar(bound, dtype)
     check_kind("clip", bound.dtype, REALS)
@@ -71,10 +69,8 @@ def where(condition: Array, x1: Any, x2: Any, /, *, out: Array | None = None) ->
     if isinstance(x1, Array) or isinstance(x2, Array):
         inputs, dtype, device, _ = operands("where", x1, x2)
     else:
-        inputs, device = [_number(x1), _number(x2)], condition.device
-        first, second = map(dtypes.scalar_dtype, inputs)
-        dtype = dtypes.with_scalar(first, inputs[1])
-        dtype = dtypes.with_scalar(second, inputs[0]) if dtype is first else dtype
+        inputs, device = [known("where", x1), known("where", x2)], condition.device
+        dtype = dtypes.with_scalar(dtypes.scalar_dtype(inputs[0]), inputs[1])
     arrays = [a for a in (condition, x1, x2) if isinstance(a, Array)]
     common_device(arrays)
     shape = broadcast_shapes(*(a.shape for a in arrays))
@@ -83,13 +79,6 @@ def where(condition: Array, x1: Any, x2: Any, /, *, out: Array | None = None) ->
     both = [_chosen(x, dtype, shape) for x in inputs]
     chosen = step("select", dtype.buffer, (core.value_of(condition, shape), *both), dtype.buffer, shape)
     return into(out, core.recorded(chosen, shape, dtype, device))
-
-
-def _number(x: Any) -> Any:
-    found = values.number(x)
-    if found is None:
-        raise TypeError(f"where: {type(x).__name__} is neither an array nor a number")
-    return found
 
 
 def _chosen(x: Any, dtype: DType, shape: tuple[int, ...]) -> Value:

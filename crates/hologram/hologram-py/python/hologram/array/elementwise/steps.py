@@ -97,7 +97,7 @@ def common_device(arrays: Sequence[Array]) -> Device:
 
 def operands(name: str, *inputs: Any) -> tuple[list[Any], DType, Device, tuple[int, ...]]:
     """Arrays and Python numbers of an operation: with the type they promote to, device and shape."""
-    found = [x if isinstance(x, Array) else _known(name, x) for x in inputs]
+    found = [x if isinstance(x, Array) else known(name, x) for x in inputs]
     arrays = [x for x in found if isinstance(x, Array)]
     if not arrays:
         raise TypeError(f"{name}: needs an array, made by hologram.asarray")
@@ -112,7 +112,7 @@ def operands(name: str, *inputs: Any) -> tuple[list[Any], DType, Device, tuple[i
     return found, dtype, device, shape
 
 
-def _known(name: str, x: Any) -> Scalar:
+def known(name: str, x: Any) -> Scalar:
     """A number of Python's or NumPy's as one of Python's."""
     found = values.number(x)
     if found is None:

@@ -14,7 +14,8 @@ use super::array::PyArray;
 use super::assign::assign;
 use super::compute::compute_readers;
 use super::element::{Element, Kind};
-use super::select::{scatter, select, store};
+use super::scatter::scatter;
+use super::select::{select, set_number, store};
 use super::shape::Shape;
 use super::value::{Leaf, Number, Value};
 use crate::dtype;
@@ -204,8 +205,9 @@ pub fn put(
         if let Some(to) = view(array.get(), key)? {
             return fill(py, &to, number);
         }
-        if let Ok(mask) = key.cast_exact::<PyArray>() {
-            if scatter(py, array.get(), mask.get(), number)? {
+        if let Ok(names) = key.cast_exact::<PyArray>() {
+            let (array, names) = (array.get(), names.get());
+            if set_number(py, array, names, number)? || scatter(py, array, names, number)? {
                 return Ok(());
             }
         }

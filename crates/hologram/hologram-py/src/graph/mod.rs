@@ -35,6 +35,7 @@ mod pass;
 mod plan;
 mod readers;
 pub mod roll;
+pub mod scatter;
 pub mod select;
 mod shape;
 pub mod stack;

@@ -21,7 +21,7 @@ const FEW_CHANGES: u32 = 12;
 ///
 /// # Errors
 /// Errors of the device.
-fn address(array: &PyArray, leaf: &Leaf) -> PyResult<Option<usize>> {
+pub fn address(array: &PyArray, leaf: &Leaf) -> PyResult<Option<usize>> {
     let buffer = leaf.storage.buffer();
     let end = leaf.offset.checked_add(array.shape.count()?);
     let end = end.and_then(|end| end.checked_mul(array.element.size()));
@@ -152,7 +152,12 @@ pub fn store(py: Python<'_>, array: &PyArray, mask: &PyArray, values: &PyArray) 
 ///
 /// # Errors
 /// Errors of computing the arrays.
-pub fn scatter(py: Python<'_>, array: &PyArray, mask: &PyArray, number: Number) -> PyResult<bool> {
+pub fn set_number(
+    py: Python<'_>,
+    array: &PyArray,
+    mask: &PyArray,
+    number: Number,
+) -> PyResult<bool> {
     let size = row_bytes(array, mask);
     let size = size.filter(|_| array.has_shape(&mask.shape) && array.element.lanes == 1);
     let Some(size) = size else {

@@ -36,7 +36,8 @@ struct Versioned {
     tensor: DlTensor,
 }
 
-/// Says of a capsule of elements of 16 bits that their type has another code. False, and nothing is changed, of other elements.
+/// Says of a capsule of elements of 16 bits that their type has another code, in its producer's structure. False, and nothing is
+/// changed, of other elements and of major versions of DLPack other than 1.
 ///
 /// # Errors
 /// `BufferError`: it is no capsule, or was used before.
@@ -54,11 +55,16 @@ pub fn retype(capsule: &Bound<'_, PyAny>, code: u8, to: u8) -> PyResult<bool> {
             "no capsule of DLPack, or one that was used",
         ));
     }
-    // SAFETY: a capsule of either name holds its structure, of which nobody else uses the tensor before the capsule is consumed.
+    // SAFETY: a capsule of either name holds its structure, which begins with the version where it has one and is laid out so
+    // in version 1; nobody else uses the tensor before the capsule is consumed.
     let tensor = unsafe {
         if versioned {
             let held = ffi::PyCapsule_GetPointer(object, NAME_VERSIONED.as_ptr());
-            &mut (*held.cast::<Versioned>()).tensor
+            let held = &mut *held.cast::<Versioned>();
+            if held.version[0] != 1 {
+                return Ok(false);
+            }
+            &mut held.tensor
         } else {
             &mut *ffi::PyCapsule_GetPointer(object, NAME.as_ptr()).cast::<DlTensor>()
         }

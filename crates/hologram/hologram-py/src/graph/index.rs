@@ -15,7 +15,7 @@ use super::assign::assign;
 use super::compute::compute_readers;
 use super::element::{Element, Kind};
 use super::scatter::scatter;
-use super::select::{select, set_number, store};
+use super::select::{select, store};
 use super::shape::Shape;
 use super::value::{Leaf, Number, Value};
 use crate::dtype;
@@ -206,8 +206,7 @@ pub fn put(
             return fill(py, &to, number);
         }
         if let Ok(names) = key.cast_exact::<PyArray>() {
-            let (array, names) = (array.get(), names.get());
-            if set_number(py, array, names, number)? || scatter(py, array, names, number)? {
+            if scatter(py, array.get(), names.get(), number)? {
                 return Ok(());
             }
         }
@@ -250,6 +249,8 @@ pub fn item(py: Python<'_>, array: &PyArray) -> PyResult<Py<PyAny>> {
     match array.element.kind {
         Kind::Bool => read(0)?.bind(py).is_truthy()?.into_py_any(py),
         Kind::Complex => {
+            // Both parts are of one moment.
+            let _alone = alone(py)?;
             let (real, imaginary) = (read(0)?.extract(py)?, read(1)?.extract(py)?);
             PyComplex::from_doubles(py, real, imaginary).into_py_any(py)
         }

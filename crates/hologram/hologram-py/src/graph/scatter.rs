@@ -1,4 +1,4 @@
-//! A number written to the elements that a few indices name, in memory of the host.
+//! A number written to the elements that an array of bools or of indices names, in memory of the host.
 
 use std::sync::Arc;
 
@@ -9,82 +9,192 @@ use super::alone::alone;
 use super::array::PyArray;
 use super::compute::compute_readers;
 use super::element::Kind;
-use super::select::address;
-use super::value::Number;
+use super::value::{Leaf, Number};
+use crate::errors::OrRaise;
 
-/// Indices up to which a call of NumPy takes longer than the writes.
-const FEW: u128 = 4096;
+/// Elements over which Python's other threads run meanwhile.
+const MANY: usize = 1 << 16;
 
-/// Writes a number to the elements of an array of one dimension that indices name. False of many indices, and of arrays that are not
-/// dense or not on the host.
-///
-/// # Errors
-/// `IndexError`: an index out of bounds; then nothing is written. Errors of computing the arrays.
-pub fn scatter(
-    py: Python<'_>,
-    array: &PyArray,
-    indices: &PyArray,
-    number: Number,
-) -> PyResult<bool> {
-    let here = array.device.on_host && Arc::ptr_eq(&array.device, &indices.device);
-    let integers = matches!(indices.element.kind, Kind::Int | Kind::Uint);
-    let &[extent] = array.shape.extents() else {
-        return Ok(false);
-    };
-    if !here || !integers || array.element.lanes != 1 || indices.shape.size() > FEW {
-        return Ok(false);
-    }
-    let _alone = alone(py)?;
-    let (names, leaf) = (indices.leaf(py)?, array.leaf(py)?);
-    let (Some(from), Some(to)) = (address(indices, &names)?, address(array, &leaf)?) else {
-        return Ok(false);
-    };
-    compute_readers(py, &leaf.storage, &[])?;
-    // All are read and checked before one is written: both may be the same memory.
-    let mut places = Vec::with_capacity(indices.shape.count()?);
-    let (size, signed) = (indices.element.size(), indices.element.kind == Kind::Int);
-    for i in 0..indices.shape.count()? {
-        // SAFETY: a dense array has this many integers of this size from its first on, which nobody writes under the lock of all arrays.
-        let index = unsafe { integer(from + i * size, size, signed) };
-        let place = if index < 0 {
-            index + extent as i128
-        } else {
-            index
+/// Memory of elements of one size, `count` of them from `first` on, `stride` elements apart.
+struct Place {
+    first: *mut u8,
+    size: usize,
+    count: usize,
+    stride: isize,
+}
+
+// SAFETY: the pointer is into a buffer that the caller keeps, which nobody else uses while it has the lock of all arrays.
+unsafe impl Send for Place {}
+
+impl Place {
+    /// The place of the elements of a view of one dimension, or of a dense one; None if they are outside of the host's memory or
+    /// of the buffer.
+    fn of(array: &PyArray, leaf: &Leaf) -> PyResult<Option<Self>> {
+        let Ok(count) = usize::try_from(array.shape.size()) else {
+            return Ok(None);
         };
-        match usize::try_from(place) {
-            Ok(place) if place < extent => places.push(place),
-            _ => {
-                let message = format!("index {index} of axis 0, which has {extent} elements");
-                return Err(PyIndexError::new_err(message));
+        let stride = match (array.shape.extents(), &*leaf.strides) {
+            ([_], &[stride]) => stride,
+            _ if *leaf.strides == **array.shape.dense() => 1,
+            _ => return Ok(None),
+        };
+        let buffer = leaf.storage.buffer();
+        let (begin, steps) = (leaf.offset as i128, count.saturating_sub(1) as i128);
+        let end = begin + steps * stride as i128;
+        if count == 0 || begin.max(end) >= buffer.len() as i128 || end < 0 {
+            return Ok(None);
+        }
+        let size = leaf.ty().size();
+        let Some(pointer) = buffer.host_pointer().or_raise()? else {
+            return Ok(None);
+        };
+        // SAFETY: the first element lies in the buffer, as was checked.
+        let first = unsafe { pointer.as_ptr().add(leaf.offset * size) };
+        Ok(Some(Self {
+            first,
+            size,
+            count,
+            stride,
+        }))
+    }
+
+    /// The element with an index below the count.
+    fn at(&self, index: usize) -> *mut u8 {
+        debug_assert!(index < self.count);
+        // SAFETY: elements from the first to the last one lie in the buffer, which `of` checked.
+        unsafe {
+            self.first
+                .offset(index as isize * self.stride * self.size as isize)
+        }
+    }
+
+    /// Writes the low bytes of a word to an element with an index below the count.
+    fn write(&self, index: usize, bits: u64) {
+        let to = self.at(index);
+        // SAFETY: `at` gives the place of an element of this size, aligned or not.
+        unsafe {
+            match self.size {
+                1 => to.write(bits as u8),
+                2 => to.cast::<u16>().write_unaligned(bits as u16),
+                4 => to.cast::<u32>().write_unaligned(bits as u32),
+                _ => to.cast::<u64>().write_unaligned(bits),
             }
         }
     }
-    let (size, bits) = (array.element.size(), number.bits.to_le_bytes());
-    for place in places {
-        let to = (to + place * size) as *mut u8;
-        // SAFETY: an element of the dense array, of at most 8 bytes, which nobody else uses under the lock.
-        unsafe { to.copy_from_nonoverlapping(bits.as_ptr(), size) };
+
+    /// The integer that an element is.
+    fn read(&self, index: usize, signed: bool) -> i128 {
+        let from = self.at(index);
+        // SAFETY: as in `write`.
+        let bits = unsafe {
+            match self.size {
+                1 => u64::from(from.read()),
+                2 => u64::from(from.cast::<u16>().read_unaligned()),
+                4 => u64::from(from.cast::<u32>().read_unaligned()),
+                _ => from.cast::<u64>().read_unaligned(),
+            }
+        };
+        let shift = 64 - 8 * self.size as u32;
+        if signed {
+            i128::from((bits << shift) as i64 >> shift)
+        } else {
+            i128::from(bits)
+        }
+    }
+}
+
+/// Writes a number to the elements of `array` that `key` names: bools of its shape, or indices of its only dimension. False where
+/// that takes more, and for bools at other places of the array's own memory.
+///
+/// # Errors
+/// `IndexError`: an index out of bounds; then nothing is written. What computing the arrays says.
+pub fn scatter(py: Python<'_>, array: &PyArray, key: &PyArray, number: Number) -> PyResult<bool> {
+    let here = array.device.on_host && Arc::ptr_eq(&array.device, &key.device);
+    let is_mask = key.element.kind == Kind::Bool;
+    let fits = match key.element.kind {
+        Kind::Bool => {
+            array.shape.extents() == key.shape.extents() && !key.shape.extents().is_empty()
+        }
+        Kind::Int | Kind::Uint => array.shape.extents().len() == 1,
+        Kind::Float | Kind::Complex => false,
+    };
+    if !here || !fits || array.element.lanes != 1 {
+        return Ok(false);
+    }
+    let _alone = alone(py)?;
+    let (names, leaf) = (key.leaf(py)?, array.leaf(py)?);
+    let (Some(from), Some(to)) = (Place::of(key, &names)?, Place::of(array, &leaf)?) else {
+        return Ok(false);
+    };
+    if is_mask && Arc::ptr_eq(&names.storage, &leaf.storage) && !names.same_place(&leaf) {
+        // A bool could be written before it is read.
+        return Ok(false);
+    }
+    compute_readers(py, &leaf.storage, &[])?;
+    if is_mask {
+        let work = move || fill_by_mask(&from, &to, number.bits);
+        if array.shape.size() > MANY as u128 {
+            py.detach(work);
+        } else {
+            work();
+        }
+        return Ok(true);
+    }
+    // All are read and checked before one is written: both may be the same memory.
+    let extent = to.count as i128;
+    let mut indices = Vec::with_capacity(from.count);
+    for i in 0..from.count {
+        let index = from.read(i, key.element.kind == Kind::Int);
+        if !(-extent..extent).contains(&index) {
+            let message = format!("index {index} of axis 0, which has {extent} elements");
+            return Err(PyIndexError::new_err(message));
+        }
+        indices.push(if index < 0 { index + extent } else { index } as usize);
+    }
+    for index in indices {
+        to.write(index, number.bits);
     }
     Ok(true)
 }
 
-/// The integer of `size` bytes, at most 8, at an address.
-///
-/// # Safety
-/// It is there, and nobody writes it.
-unsafe fn integer(from: usize, size: usize, signed: bool) -> i128 {
-    let mut bytes = [0; 8];
-    // SAFETY: the caller's promise.
-    unsafe {
-        bytes
-            .as_mut_ptr()
-            .copy_from_nonoverlapping(from as *const u8, size)
-    };
-    let bits = u64::from_le_bytes(bytes);
-    let unused = 64 - 8 * size as u32;
-    if signed {
-        i128::from((bits << unused) as i64 >> unused)
-    } else {
-        i128::from(bits)
+/// Writes to the elements whose bool is set. Both have as many elements.
+fn fill_by_mask(mask: &Place, to: &Place, bits: u64) {
+    if mask.stride == 1 && to.stride == 1 {
+        return match to.size {
+            1 => fill_dense(mask, to, bits as u8),
+            2 => fill_dense(mask, to, bits as u16),
+            4 => fill_dense(mask, to, bits as u32),
+            _ => fill_dense(mask, to, bits),
+        };
     }
+    for i in 0..mask.count {
+        if mask.read(i, false) != 0 {
+            to.write(i, bits);
+        }
+    }
+}
+
+/// `fill_by_mask` for elements side by side. A block in which any bool is set is written whole, without branches: bools of a comparison are hard to
+/// predict.
+fn fill_dense<T: Copy>(mask: &Place, to: &Place, value: T) {
+    const BLOCK: usize = 64;
+    let (mask, elements, count) = (mask.first.cast_const(), to.first.cast::<T>(), to.count);
+    let select = |i: usize| {
+        // SAFETY: `i` is below the count of both, and elements of this size lie side by side, aligned or not.
+        unsafe {
+            let element = elements.add(i);
+            let old = element.read_unaligned();
+            element.write_unaligned(if mask.add(i).read() == 0 { old } else { value });
+        }
+    };
+    let blocks = count / BLOCK;
+    for block in 0..blocks {
+        let first = block * BLOCK;
+        // SAFETY: the bools of the block are below the count.
+        let any = (0..BLOCK).fold(0, |any, i| any | unsafe { mask.add(first + i).read() });
+        if any != 0 {
+            (first..first + BLOCK).for_each(select);
+        }
+    }
+    (blocks * BLOCK..count).for_each(select);
 }

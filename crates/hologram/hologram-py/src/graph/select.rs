@@ -9,7 +9,7 @@ use super::array::PyArray;
 use super::compute::compute_readers;
 use super::element::Kind;
 use super::shape::Shape;
-use super::value::{Leaf, Number};
+use super::value::Leaf;
 use crate::errors::OrRaise;
 
 /// Bools that are looked at together.
@@ -17,29 +17,22 @@ const BLOCK: usize = 64;
 /// Changes from set to not set and back in a block up to which rows are copied several at a time.
 const FEW_CHANGES: u32 = 12;
 
-/// Address of a dense array's first element; None if the elements are not one after the other in the host's memory.
+/// Address of a dense array's first element; None if the elements are not one after the other in the host's memory, and if
+/// somebody outside of this package may write them at any time.
 ///
 /// # Errors
 /// Errors of the device.
-pub fn address(array: &PyArray, leaf: &Leaf) -> PyResult<Option<usize>> {
+fn dense(array: &PyArray, leaf: &Leaf) -> PyResult<Option<usize>> {
     let buffer = leaf.storage.buffer();
     let end = leaf.offset.checked_add(array.shape.count()?);
     let end = end.and_then(|end| end.checked_mul(array.element.size()));
     let fits = end.is_some_and(|end| end <= buffer.size_bytes());
-    if !fits || *leaf.strides != **array.shape.dense() {
+    if !fits || leaf.storage.is_exported() || *leaf.strides != **array.shape.dense() {
         return Ok(None);
     }
     let first = buffer.host_pointer().or_raise()?;
     let offset = leaf.offset * array.element.size();
     Ok(first.map(|first| first.as_ptr() as usize + offset))
-}
-
-/// Address of a dense array's first element; None also if somebody outside of this package may write the elements at any time.
-fn dense(array: &PyArray, leaf: &Leaf) -> PyResult<Option<usize>> {
-    if leaf.storage.is_exported() {
-        return Ok(None);
-    }
-    address(array, leaf)
 }
 
 /// Bytes of the rows of `array` that the bools of `mask` name: the mask has the array's first dimensions. None on other devices than the
@@ -147,45 +140,6 @@ pub fn store(py: Python<'_>, array: &PyArray, mask: &PyArray, values: &PyArray) 
     Ok(true)
 }
 
-/// Writes a number to the elements of `array` whose bools in `mask`, of the same shape, are set. False of arrays that are not dense or
-/// not on the host, and of bools at other places of the array's own memory.
-///
-/// # Errors
-/// Errors of computing the arrays.
-pub fn set_number(
-    py: Python<'_>,
-    array: &PyArray,
-    mask: &PyArray,
-    number: Number,
-) -> PyResult<bool> {
-    let size = row_bytes(array, mask);
-    let size = size.filter(|_| array.has_shape(&mask.shape) && array.element.lanes == 1);
-    let Some(size) = size else {
-        return Ok(false);
-    };
-    let _alone = alone(py)?;
-    let (names, leaf) = (mask.leaf(py)?, array.leaf(py)?);
-    let (Some(bools), Some(to)) = (address(mask, &names)?, address(array, &leaf)?) else {
-        return Ok(false);
-    };
-    if Arc::ptr_eq(&names.storage, &leaf.storage) && !names.same_place(&leaf) {
-        // A bool could be written before it is read.
-        return Ok(false);
-    }
-    compute_readers(py, &leaf.storage, &[])?;
-    let (count, bits) = (array.shape.count()?, number.bits);
-    // SAFETY: dense arrays of `count` bools and elements of this size, which nobody else uses under the lock of all arrays.
-    py.detach(|| unsafe {
-        match size {
-            1 => fill(bools, to, count, bits as u8),
-            2 => fill(bools, to, count, bits as u16),
-            4 => fill(bools, to, count, bits as u32),
-            _ => fill(bools, to, count, bits),
-        }
-    });
-    Ok(true)
-}
-
 /// A new array of complex numbers: those of `x1` where a bool is set, else those of `x2`; None of other arrays than dense ones of one
 /// shape on the host.
 ///
@@ -250,33 +204,6 @@ unsafe fn choose_either<const N: usize>(places: [usize; 3], to: usize, count: us
             (to as *mut [u8; N]).add(i).write(chosen);
         }
     }
-}
-
-/// Writes a value to the elements at an address whose bools are set. A block in which any bool is set is written whole, without
-/// branches: bools of a comparison are hard to predict.
-///
-/// # Safety
-/// There are `count` bools and elements of the value's size, aligned or not, and nobody else uses them.
-unsafe fn fill<T: Copy>(bools: usize, to: usize, count: usize, value: T) {
-    let (mask, elements) = (bools as *const u8, to as *mut T);
-    let select = |i: usize| {
-        // SAFETY: `i` is below the count.
-        unsafe {
-            let element = elements.add(i);
-            let old = element.read_unaligned();
-            element.write_unaligned(if mask.add(i).read() == 0 { old } else { value });
-        }
-    };
-    let blocks = count / BLOCK;
-    for block in 0..blocks {
-        let first = block * BLOCK;
-        // SAFETY: the bools of the block are below the count.
-        let any = (0..BLOCK).fold(0, |any, i| any | unsafe { mask.add(first + i).read() });
-        if any != 0 {
-            (first..first + BLOCK).for_each(select);
-        }
-    }
-    (blocks * BLOCK..count).for_each(select);
 }
 
 /// Number of bools that are set, of `count` at an address.

@@ -7,6 +7,7 @@ use hologram_core::sorting::{self, RowsOf, Sorted};
 use hologram_core::{Result, Span};
 use pyo3::prelude::*;
 
+use super::alone::alone;
 use super::array::PyArray;
 use super::assign::copied;
 use super::compute::fold_op;
@@ -22,6 +23,7 @@ pub fn product(py: Python<'_>, a: &PyArray, b: &PyArray, c: &PyArray) -> PyResul
         return Err(exception("ShapeError", message));
     };
     let executor = a.device.executor(py)?;
+    let _alone = alone(py)?;
     let (a, b, c) = (a.leaf(py)?, b.leaf(py)?, c.leaf(py)?);
     py.detach(|| raw::gemm(&executor, span(&a)?, span(&b)?, span(&c)?, (m, k, n)))
         .or_raise()
@@ -46,6 +48,7 @@ pub fn positions(
     let extreme = Extreme::from_name(extreme)
         .ok_or_else(|| exception("ArgumentError", format!("no extreme `{extreme}`")))?;
     let executor = array.device.executor(py)?;
+    let _alone = alone(py)?;
     let (from, to, shape) = (array.leaf(py)?, target.leaf(py)?, array.shape.extents());
     py.detach(|| {
         let to = to.storage.buffer();
@@ -66,6 +69,7 @@ pub fn scan(
 ) -> PyResult<()> {
     let op = fold_op(operation)?;
     let executor = array.device.executor(py)?;
+    let _alone = alone(py)?;
     let (from, to, shape) = (array.leaf(py)?, target.leaf(py)?, array.shape.extents());
     py.detach(|| scans::run(&executor, op, shape, axis, &from.strided(), &to.strided()))
         .or_raise()
@@ -83,6 +87,7 @@ pub fn sort_rows(
     target: &PyArray,
 ) -> PyResult<()> {
     let executor = array.device.executor(py)?;
+    let _alone = alone(py)?;
     let (mut from, to) = (array.leaf(py)?, target.leaf(py)?);
     if *from.strides != **array.shape.dense() {
         from = copied(py, array)?.leaf(py)?;

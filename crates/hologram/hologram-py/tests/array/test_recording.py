@@ -100,6 +100,29 @@ def test_many_writers():
     assert (to_numpy(x) == 50).all()
 
 
+def test_scans_and_positions_see_whole_writes():
+    count = 500_000
+    x, everywhere = hp.ones(count, dtype=hp.int64), hp.ones(count, dtype=hp.bool)
+    done = threading.Event()
+
+    def write():
+        number = 1
+        while not done.is_set():
+            number = number % 5 + 1
+            x[everywhere] = number
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(60):
+            assert int(hp.cumulative_sum(x)[-1]) % count == 0
+            assert int(hp.argmax(x)) == 0
+    finally:
+        done.set()
+        writer.join()
+
+
+
 def test_ctrl_c_while_another_thread_computes(heard):
     x = hp.ones(10) + 1
     held, done = threading.Event(), threading.Event()

@@ -230,6 +230,11 @@ def test_writes_by_index_of_what_is_read_elsewhere():
     with pytest.raises(IndexError):
         x[asarray([0, 10])] = 5
     assert x.tolist()[0] == 7, "nothing is written where one is out of bounds"
+    # The largest uint64 is -1 to whoever reads it as int64.
+    for to, count in ((x, 5000), (x[::2], 1)):
+        with pytest.raises(IndexError):
+            to[asarray(np.full(count, 2**64 - 1, "uint64"))] = 5
+    assert 5 not in x.tolist()[6:], "nothing is written where one is out of bounds"
 
 
 def test_masks_in_the_memory_that_is_written():

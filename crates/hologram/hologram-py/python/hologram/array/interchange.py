@@ -68,7 +68,7 @@ def dlpack(
     if self.dtype is dtypes.bfloat16:
         storage, offset, strides = self.data()
         given = core.over(storage, self.shape, dtypes.uint16, offset, strides)
-    capsule = to_numpy(given, copy=bool(copy) or None).__dlpack__(max_version=max_version)
+    capsule = to_numpy(given, copy=bool(copy) or not self.device.on_host or None).__dlpack__(max_version=max_version)
     if given is not self:
         retype(capsule, _UINT, _BFLOAT)
     return capsule

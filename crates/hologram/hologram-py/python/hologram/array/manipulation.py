@@ -191,8 +191,15 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0, out: Array | None = None
     shape = parts[0].shape
     if any(part.shape != shape for part in parts):
         raise ShapeError(f"arrays: shapes {[part.shape for part in parts]} differ")
-    at = axis_of(axis, len(shape) + 1)
-    return concat([expand_dims(part, at) for part in parts], axis=at, out=out)
+    at, device, dtype = axis_of(axis, len(shape) + 1), common_device(parts), parts[0].dtype
+    for part in parts:
+        dtype = dtypes.promote(dtype, part.dtype)
+    made = core.new(device, (*shape[:at], len(parts), *shape[at:]), dtype)
+    lead = (slice(None),) * at
+    # Each recorded part is computed to its place.
+    for i, part in enumerate(parts):
+        core.assign(basic_view(made, (*lead, i)), part if part.dtype is dtype else astype(part, dtype))
+    return into(out, made)
 
 
 def tile(x: Array, repetitions: Sequence[int], /) -> Array:

@@ -160,11 +160,11 @@ def _power(x1: Any, x2: Any) -> Array:
         return made
     inputs, dtype, device, shape = operands("pow", x1, x2)
     check_kind("pow", dtype, NUMBERS)
-    number = None if isinstance(x2, Array) else inputs[1]
-    if number == 2 and dtype.kind != "complex":
+    power = None if isinstance(x2, Array) else inputs[1]
+    if power == 2 and dtype.kind != "complex":
         return record(lambda t, x: t("mul", x, x), inputs[:1], dtype, shape, device, dtype)
     if dtype.kind == "float":
-        if number == 1:
+        if power == 1:
             return record(lambda t, x: x, inputs[:1], dtype, shape, device, dtype)
         return record(lambda t, a, b: t("pow", a, b), inputs, dtype, shape, device, dtype)
     return by_numpy("pow", inputs, dtype, device, shape, dtype)

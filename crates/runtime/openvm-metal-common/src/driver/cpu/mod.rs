@@ -200,7 +200,7 @@ impl Driver for CpuDriver {
     }
 
     fn fill(&self, dst: Span, byte: u8, _: Work, _: Tag) -> DriverResult {
-        in_chunks(dst.bytes, &|start, bytes| {
+        in_chunks(dst.bytes, parallel::BETWEEN_DISPATCHES, &|start, bytes| {
             let to = (dst.address() + start) as *mut u8;
             // SAFETY: inside the span, which the caller has exclusively.
             unsafe { to.write_bytes(byte, bytes) };
@@ -257,7 +257,12 @@ impl Driver for CpuDriver {
 
 /// Copies between disjoint ranges that are live for the call, the target borrowed exclusively.
 pub(in crate::driver) fn copy_bytes(source: u64, target: u64, bytes: u64) {
-    in_chunks(bytes, &|start, bytes| {
+    copy_bytes_awake(source, target, bytes, parallel::BETWEEN_DISPATCHES);
+}
+
+/// [`copy_bytes`] by threads that stay awake for other work of the caller for the time `awake`.
+pub(in crate::driver) fn copy_bytes_awake(source: u64, target: u64, bytes: u64, awake: Duration) {
+    in_chunks(bytes, awake, &|start, bytes| {
         let (from, to) = ((source + start) as *const u8, (target + start) as *mut u8);
         // SAFETY: inside both ranges; the target is borrowed exclusively by the caller of the driver,
         // so they are disjoint, and the chunks of several threads are disjoint too.
@@ -266,17 +271,12 @@ pub(in crate::driver) fn copy_bytes(source: u64, target: u64, bytes: u64) {
 }
 
 /// Calls `work(start, bytes)` for pieces of `total` bytes, on several threads if that pays.
-fn in_chunks(total: u64, work: &(dyn Fn(u64, usize) + Sync)) {
+fn in_chunks(total: u64, awake: Duration, work: &(dyn Fn(u64, usize) + Sync)) {
     if total < PARALLEL_COPY {
         return work(0, total as usize);
     }
-    parallel::run(
-        total.div_ceil(COPY_CHUNK),
-        1,
-        parallel::BETWEEN_DISPATCHES,
-        &|begin, end| {
-            let start = begin * COPY_CHUNK;
-            work(start, (total.min(end * COPY_CHUNK) - start) as usize);
-        },
-    );
+    parallel::run(total.div_ceil(COPY_CHUNK), 1, awake, &|begin, end| {
+        let start = begin * COPY_CHUNK;
+        work(start, (total.min(end * COPY_CHUNK) - start) as usize);
+    });
 }

@@ -34,8 +34,9 @@ use crate::report::{KernelLimits, KernelReport};
 
 /// A wait polls without sleeping for this long: most waits of a proof are shorter.
 const SPIN: Duration = Duration::from_millis(1);
-/// Pause between two questions of a wait that is longer.
-const NAP: Duration = Duration::from_micros(30);
+/// A longer wait sleeps between two questions, for a sixteenth of what was waited so far within these bounds.
+const SHORTEST_NAP: Duration = Duration::from_micros(50);
+const LONGEST_NAP: Duration = Duration::from_micros(400);
 /// Between two questions lies an eighth of what was waited so far, within these bounds.
 const SHORTEST_PAUSE: Duration = Duration::from_nanos(500);
 const LONGEST_PAUSE: Duration = Duration::from_micros(20);
@@ -59,8 +60,8 @@ pub(crate) struct CudaDriver {
     device: Arc<Device>,
 }
 
-/// Sleeps for [`NAP`]. Linux would add 50 us that it may join timers by, unless the thread asks for less: the calling thread keeps that wish.
-fn nap() {
+/// Sleeps. Linux would add 50 us that it may join timers by, unless the thread asks for less: the calling thread keeps that wish.
+fn nap(time: Duration) {
     #[cfg(target_os = "linux")]
     {
         thread_local!(static ASKED: () = {
@@ -69,7 +70,7 @@ fn nap() {
         });
         ASKED.with(|()| ());
     }
-    std::thread::sleep(NAP);
+    std::thread::sleep(time);
 }
 
 impl CudaDriver {
@@ -185,7 +186,7 @@ impl CudaDriver {
                 return Err(Fault::Timeout(limit));
             }
             if waited > SPIN {
-                nap();
+                nap((waited / 16).clamp(SHORTEST_NAP, LONGEST_NAP));
                 continue;
             }
             // Pauses between questions leave the processor to threads that make traces (docs/notebook/programs.md).

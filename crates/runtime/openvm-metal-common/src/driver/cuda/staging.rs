@@ -11,7 +11,7 @@ use super::events::Event;
 use super::status::call;
 use super::CudaDriver;
 use crate::device_kind::DeviceKind;
-use crate::driver::cpu::copy_bytes;
+use crate::driver::cpu::copy_bytes_awake;
 use crate::driver::{DriverResult, Fault, Read};
 use crate::error::MetalError;
 use crate::lock;
@@ -21,6 +21,8 @@ use crate::memory::{Segment, Span};
 const HALF: usize = 8 << 20;
 /// Most pairs of halves for large uploads: fewer threads fill a link.
 const MOST_PAIRS: usize = 4;
+/// Time for which threads that help with a copy stay awake: the wait for the other half is shorter, and after the last piece they would only poll.
+const BETWEEN_PIECES: Duration = Duration::from_micros(200);
 /// Longest wait for a half to become free again, unless work before the copy that uses it may take longer; the copy takes
 /// milliseconds.
 const HALF_WAIT: Duration = Duration::from_secs(60);
@@ -143,7 +145,10 @@ impl Pair {
             let pinned = unsafe { self.half_start(self.half).add(self.used) };
             let piece = &data[done..done + bytes];
             match has_help() {
-                true => copy_bytes(piece.as_ptr() as u64, pinned as u64, bytes as u64),
+                true => {
+                    let from = piece.as_ptr() as u64;
+                    copy_bytes_awake(from, pinned as u64, bytes as u64, BETWEEN_PIECES);
+                }
                 // SAFETY: `used + bytes <= HALF`: the half has as many bytes there, which nothing in flight uses, and this pair owns them.
                 false => unsafe { pinned.copy_from_nonoverlapping(piece.as_ptr(), bytes) },
             }
@@ -292,7 +297,8 @@ impl Staging {
         let places: Vec<usize> = places(reads).collect();
         for (at, read) in places.into_iter().zip(reads) {
             let target = read.out.as_mut_ptr() as u64;
-            copy_bytes(start as u64 + at as u64, target, read.out.len() as u64);
+            let (from, bytes) = (start as u64 + at as u64, read.out.len() as u64);
+            copy_bytes_awake(from, target, bytes, BETWEEN_PIECES);
         }
         Ok(())
     }
@@ -326,7 +332,8 @@ impl Staging {
             if let Some(chunk) = step.checked_sub(1) {
                 pair.free(driver, chunk % 2, limit)?;
                 let pinned = pair.half_start(chunk % 2) as u64;
-                copy_bytes(pinned, target + (chunk * HALF) as u64, length(chunk) as u64);
+                let to = target + (chunk * HALF) as u64;
+                copy_bytes_awake(pinned, to, length(chunk) as u64, BETWEEN_PIECES);
             }
         }
         Ok(())

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     prelude::F,
-    vm::{memory_bytes, CheckedExecutor, TraceArena},
+    vm::{memory_bytes, CheckedExecutor, OneThread, TraceArena},
 };
 
 /// Address spaces of registers and of memory.
@@ -47,6 +47,8 @@ pub(crate) struct Recorder {
     /// Index of the AIR of each chip of RV32IM, if there is one.
     chips: [Option<usize>; Chip::LAYOUTS.len()],
     base: u32,
+    /// Where the touched memory is listed.
+    one_thread: OneThread,
 }
 
 impl Recorder {
@@ -90,6 +92,7 @@ impl Recorder {
             airs,
             chips,
             base,
+            one_thread: OneThread::default(),
         })
     }
 
@@ -123,17 +126,19 @@ impl Recorder {
         self.run(executors, exe, &mut state)?;
         let exit_code = state.exit_code?;
         let mut end = state.vm_state;
-        let touched_memory = end.memory.finalize::<F>();
+        // On rayon's threads each page would be a job, which threads steal from each other for longer than the page takes.
+        let touched_memory = self.one_thread.run(|| end.memory.finalize::<F>());
         let pc = end.pc();
-        let slots = exe.program.instructions_and_debug_infos.iter();
-        let frequencies = slots.zip(&self.frequencies);
-        let frequencies = frequencies.filter(|(slot, _)| slot.is_some());
+        let mut frequencies = Vec::with_capacity(self.steps.len());
+        let executed = self.steps.iter().zip(&self.frequencies);
+        let executed = executed.filter(|(step, _)| step.op != Op::Gap);
+        frequencies.extend(executed.map(|(_, &count)| count));
         Ok(PreflightExecutionOutput {
             system_records: SystemRecords {
                 from_state,
                 to_state: ExecutionState::new(pc, end.memory.timestamp()),
                 exit_code,
-                filtered_exec_frequencies: frequencies.map(|(_, &count)| count).collect(),
+                filtered_exec_frequencies: frequencies,
                 touched_memory,
             },
             record_arenas: state.ctx.arenas,

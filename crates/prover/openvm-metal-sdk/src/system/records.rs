@@ -31,7 +31,9 @@ pub struct Compressions(Arc<Mutex<Vec<State>>>);
 
 impl Compressions {
     pub(super) fn add(&self, traces: &MemoryTraces) {
-        lock(&self.0).extend(of_traces(traces));
+        let mut list = lock(&self.0);
+        list.reserve(traces.boundary_rows + traces.merkle_rows);
+        list.extend(of_traces(traces));
     }
 
     /// All that were added since the last call.

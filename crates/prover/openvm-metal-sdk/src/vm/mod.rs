@@ -20,5 +20,6 @@ pub use checked::CheckedExecutor;
 pub use chip::TransportedChip;
 pub(crate) use guest_config::{GuestConfig, GuestVmBuilder};
 pub(crate) use host_chips::host_chips;
+pub(crate) use one_thread::OneThread;
 pub(crate) use segment_arenas::segment_arenas;
 pub use upload::Uploader;

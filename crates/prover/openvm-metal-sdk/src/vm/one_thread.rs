@@ -1,4 +1,4 @@
-//! `OneThread`: where narrow traces are filled.
+//! `OneThread`: where narrow traces are filled, and what rayon would divide too finely is done.
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,7 +21,7 @@ type CpuChip = dyn AnyChip<MatrixRecordArena<F>, CpuBackend<SC>>;
 /// than one. Machines beside each other have counters of their own. Rows of wide chips compute more than they count, so
 /// all of rayon's threads fill them. Chips that compute modulo a prime are not filled here, but [with tables of each thread](super::range_counts).
 #[derive(Clone, Default)]
-pub(super) struct OneThread(Arc<OnceLock<Option<ThreadPool>>>);
+pub(crate) struct OneThread(Arc<OnceLock<Option<ThreadPool>>>);
 
 /// A chip for another thread, while the one that has it waits.
 struct Lent<'a>(&'a CpuChip);
@@ -51,6 +51,14 @@ impl OneThread {
                 pool.install(move || chip.generate(records))
             }
             None => chip.generate_proving_ctx(records),
+        }
+    }
+
+    /// Does work on this thread, which is the only one of rayon's that the work sees; on all if the system gives no thread.
+    pub(crate) fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match self.pool() {
+            Some(pool) => pool.install(work),
+            None => work(),
         }
     }
 

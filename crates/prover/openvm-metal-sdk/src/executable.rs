@@ -330,12 +330,22 @@ fn extension_of(word: u32) -> Option<&'static str> {
         .map(|&(name, _)| name)
 }
 
+/// Number of instructions of a program. OpenVM's function copies all of them.
+pub(crate) fn defined_instructions(program: &Program<F>) -> usize {
+    let slots = program.instructions_and_debug_infos.iter();
+    slots.flatten().count()
+}
+
 /// Checks what OpenVM's interpreters assume: known opcodes, addresses inside the address spaces, a program that is not
 /// empty and whose addresses fit a program counter.
 fn check(config: &SdkVmConfig, exe: &VmExe<F>) -> Result<(), SdkError> {
     let bad = |reason: String| Err(SdkError::Executable(reason));
     let program = &exe.program;
-    if program.num_defined_instructions() == 0 {
+    if program
+        .instructions_and_debug_infos
+        .iter()
+        .all(Option::is_none)
+    {
         return bad("it has no instructions".into());
     }
     let end = u64::from(program.pc_base) + program.len() as u64 * u64::from(DEFAULT_PC_STEP);

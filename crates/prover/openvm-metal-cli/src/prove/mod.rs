@@ -282,9 +282,7 @@ fn prepare(
         let exe = scope.spawn(|| {
             let exe = sdk.executable(program.source())?;
             // On CPUs the commitment takes longer than the keys, whose bits of security may not be accepted.
-            if !sdk.devices()?.iter().all(is_cpu) {
-                sdk.commit_program(&exe)?;
-            }
+            sdk.commit_program_if(&exe, |devices| !devices.iter().all(is_cpu))?;
             Ok::<_, CliError>(exe)
         });
         let devices = sdk.devices();

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
+    executable::defined_instructions,
     execution::{AirShape, Cut, Execution, Rows, SegmentLimits, CHECK_INSTRUCTIONS},
     guest_output::printing,
     options::ProveOptions,
@@ -90,7 +91,7 @@ pub(crate) fn meter_parts<E: SdkEngine>(key: &AppKey<E>, exe: &VmExe<F>) -> Mete
         preprocessed.map(|data| data.height()).or(rows)
     });
     let mut heights: Vec<Option<usize>> = heights.collect();
-    heights[PROGRAM_AIR_ID] = Some(exe.program.num_defined_instructions());
+    heights[PROGRAM_AIR_ID] = Some(defined_instructions(&exe.program));
     heights[CONNECTOR_AIR_ID] = Some(CONNECTOR_ROWS);
     let first = heights.iter().map(|height| height.unwrap_or(0) as u32);
     let fixed = heights.iter().map(Option::is_some);

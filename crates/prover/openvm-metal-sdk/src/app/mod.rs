@@ -33,6 +33,7 @@ pub(crate) use key::ConfigChips;
 pub(crate) use keygen::app_keygen;
 pub use meter::MeteredRun;
 pub(crate) use meter::{meter, meter_parts, MeterParts};
+pub(crate) use program::program_trace;
 pub use program::CommittedExe;
 pub use prover::AppProver;
 pub(crate) use prover::ProvedSegments;

@@ -1,6 +1,6 @@
 //! `CommittedExe`: an executable whose program is committed on a device.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use openvm_circuit::{
     arch::instructions::{
@@ -20,8 +20,9 @@ use crate::{
     devices::{on_each, Station},
     engine::SdkEngine,
     error::{SdkError, Stage},
-    executable::ExeDigest,
+    executable::{defined_instructions, ExeDigest},
     prelude::{Digest, F},
+    slot::lock,
     system::exe_commit,
 };
 
@@ -40,19 +41,19 @@ pub struct CommittedExe<E: SdkEngine> {
 }
 
 impl<E: SdkEngine> CommittedExe<E> {
-    /// Commits the program of `exe` with the application's parameters. The digest is that of `exe`.
+    /// Commits the program of `exe`, which has this digest and this trace, with the application's parameters.
     ///
     /// # Errors
     /// If the device refuses.
-    pub(crate) fn new(
+    fn new(
         station: &Station<E>,
         params: &SystemParams,
         exe: Arc<VmExe<F>>,
-        digest: ExeDigest,
+        (digest, trace): (ExeDigest, RowMajorMatrix<F>),
     ) -> Result<Self, SdkError> {
         let engine = station.engine(params.clone())?;
         let trace = station
-            .commit(&engine, program_trace(&exe.program))
+            .commit(&engine, trace)
             .map_err(SdkError::engine(Stage::CommitProgram))
             .map_err(|error| error.on(station.name()))?;
         Ok(Self {
@@ -63,7 +64,7 @@ impl<E: SdkEngine> CommittedExe<E> {
         })
     }
 
-    /// Commits the program on each device.
+    /// Commits the program, of which the digest and the trace are given, on each device.
     ///
     /// # Errors
     /// If a device refuses, or [`SdkError::Disagreement`].
@@ -71,10 +72,12 @@ impl<E: SdkEngine> CommittedExe<E> {
         stations: &[Station<E>],
         params: &SystemParams,
         exe: &Arc<VmExe<F>>,
-        digest: ExeDigest,
+        (digest, trace): (ExeDigest, RowMajorMatrix<F>),
     ) -> Result<Vec<Arc<Self>>, SdkError> {
+        let traces = Mutex::new(vec![trace; stations.len()]);
         let exes = on_each(stations.len(), |i| {
-            Self::new(&stations[i], params, exe.clone(), digest)
+            let trace = lock(&traces).pop().expect("a trace for each device");
+            Self::new(&stations[i], params, exe.clone(), (digest, trace))
         })?;
         for (station, other) in stations.iter().zip(&exes) {
             if other.program_commit() != exes[0].program_commit() {
@@ -123,7 +126,7 @@ impl<E: SdkEngine> CommittedExe<E> {
 }
 
 /// One row for each defined instruction, padded to a power of two by instructions that end with a failure.
-fn program_trace(program: &Program<F>) -> RowMajorMatrix<F> {
+pub(crate) fn program_trace(program: &Program<F>) -> RowMajorMatrix<F> {
     let slots = program.instructions_and_debug_infos.iter();
     let address = |index: usize| program.pc_base + index as u32 * DEFAULT_PC_STEP;
     let mut defined = slots.enumerate().filter_map(|(index, slot)| {
@@ -133,7 +136,7 @@ fn program_trace(program: &Program<F>) -> RowMajorMatrix<F> {
     // Not on rayon's threads: the caller may have a lock that others of its jobs wait for.
     let terminate = SystemOpcode::TERMINATE.global_opcode().to_field::<F>();
     let width = ProgramExecutionCols::<F>::width();
-    let height = program.num_defined_instructions().next_power_of_two();
+    let height = defined_instructions(program).next_power_of_two();
     let mut values = F::zero_vec(height * width);
     for (index, row) in values.chunks_exact_mut(width).enumerate() {
         match defined.next() {

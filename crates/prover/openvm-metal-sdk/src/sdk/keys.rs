@@ -187,22 +187,26 @@ impl<E: SdkEngine> Sdk<E> {
     pub(crate) fn app_keys(&self) -> Result<Arc<Vec<AppKey<E>>>, SdkError> {
         self.app_keys.get_or_try(|| {
             let config = self.app_config.app_vm_config.clone();
-            let (made, stations) = thread::scope(|scope| {
+            let (made, chips, stations) = thread::scope(|scope| {
                 // Drivers take long to open a device.
                 let stations = scope.spawn(|| guard(Stage::OpenDevice, || self.stations()));
+                let chips = scope.spawn(|| ConfigChips::new(&config));
                 let made = || {
                     let key = self.generic_app_pk()?;
                     let bits = self.generic_app_security_bits()?;
                     require("the application's key", bits, self.min_security_bits)?;
                     let vm_key = &*key.app_vm_pk.vm_pk;
                     let air_data = guard(Stage::AppKeygen, || E::air_data(vm_key))?;
-                    Ok::<_, SdkError>((key, air_data, ConfigChips::new(&config)?))
+                    Ok::<_, SdkError>((key, air_data))
                 };
                 // A panic is an error there, so that the error of the key is the one to tell.
-                (made(), stations.join().expect("panics are errors"))
+                (
+                    made(),
+                    chips.join().expect("panics are errors"),
+                    stations.join().expect("panics are errors"),
+                )
             });
-            let (key, air_data, chips) = made?;
-            let stations = stations??;
+            let ((key, air_data), chips, stations) = (made?, chips?, stations??);
             let key = (&*key.app_vm_pk.vm_pk, &self.app_vm_vk()?);
             let (fit, order) = (self.fit_segments, self.order);
             let keys = AppKey::on_all(&stations, key, &air_data, chips, config, fit, order)?;

@@ -8,6 +8,7 @@ use std::{
 };
 
 use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
+use openvm_metal_common::Device;
 use openvm_sdk::{DeferralInput, StdIn};
 use openvm_stark_backend::{codec::Encode, proof::Proof};
 use openvm_verify_stark_host::VmStarkProof;
@@ -15,7 +16,7 @@ use openvm_verify_stark_host::VmStarkProof;
 use super::{MetalSdk, Proved, Sdk};
 use crate::{
     aggregation::{DeferredJob, NodeFolder, Tree, TreeKeys},
-    app::{AppProver, CommittedExe, ProofSink, ProvedSegments, ResumeFolder},
+    app::{program_trace, AppProver, CommittedExe, ProofSink, ProvedSegments, ResumeFolder},
     engine::{MetalEngine, SdkEngine},
     error::{guard, SdkError, Stage},
     executable::{digest, ProgramSource},
@@ -57,6 +58,19 @@ impl MetalSdk {
     /// If a device cannot be used.
     pub fn commit_program(&self, exe: &Arc<VmExe<F>>) -> Result<(), SdkError> {
         self.generic_commit_program(exe)
+    }
+
+    /// [`commit_program`](Self::commit_program) if that is wanted on the devices, which are opened meanwhile unless they are.
+    ///
+    /// # Errors
+    /// Errors of [`commit_program`](Self::commit_program).
+    pub fn commit_program_if(
+        &self,
+        exe: &Arc<VmExe<F>>,
+        is_wanted: impl FnOnce(&[Device]) -> bool + Send,
+    ) -> Result<(), SdkError> {
+        let is_wanted = || Ok(is_wanted(&self.devices()?));
+        on_own_thread(|| self.committed_if(exe, is_wanted)).map(drop)
     }
 
     /// Proves an execution, segment by segment.
@@ -148,10 +162,16 @@ impl<E: SdkEngine> Sdk<E> {
     }
 
     fn committed(&self, exe: &Arc<VmExe<F>>) -> Result<Vec<Arc<CommittedExe<E>>>, SdkError> {
-        on_own_thread(|| self.committed_here(exe))
+        let committed = on_own_thread(|| self.committed_if(exe, || Ok(true)))?;
+        Ok(committed.expect("a program whose commitment is wanted"))
     }
 
-    fn committed_here(&self, exe: &Arc<VmExe<F>>) -> Result<Vec<Arc<CommittedExe<E>>>, SdkError> {
+    /// The program on each device; nothing if it is not committed and that is not wanted.
+    fn committed_if(
+        &self,
+        exe: &Arc<VmExe<F>>,
+        is_wanted: impl FnOnce() -> Result<bool, SdkError>,
+    ) -> Result<Option<Vec<Arc<CommittedExe<E>>>>, SdkError> {
         let mut programs = lock(&self.programs);
         let position = |is_same: &dyn Fn(&CommittedExe<E>) -> bool| {
             programs.iter().position(|exes| is_same(&exes[0]))
@@ -163,15 +183,20 @@ impl<E: SdkEngine> Sdk<E> {
         let exes = match same.or_else(|| position(&|known| known.digest == id())) {
             Some(index) => programs.remove(index),
             None => {
+                // Drivers take long to open a device: this is done meanwhile.
+                let program = (id(), program_trace(&exe.program));
+                if !is_wanted()? {
+                    return Ok(None);
+                }
                 let (stations, params) = (self.stations()?, &self.app_config.system_params);
-                CommittedExe::on_all(&stations, params, exe, id())?
+                CommittedExe::on_all(&stations, params, exe, program)?
             }
         };
         if programs.len() == KEPT_PROGRAMS {
             programs.remove(0);
         }
         programs.push(exes.clone());
-        Ok(exes)
+        Ok(Some(exes))
     }
 
     /// [`prove_app`](Self::prove_app) for any engine.

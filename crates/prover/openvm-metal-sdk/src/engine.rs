@@ -204,6 +204,11 @@ pub trait SdkEngine:
         None
     }
 
+    /// The GPU that kernels of this project run on for the engine, if there is one.
+    fn gpu(&self) -> Option<MetalContext> {
+        None
+    }
+
     /// Returns unused device memory to the system.
     fn trim(&self) {}
 
@@ -404,6 +409,11 @@ impl SdkEngine for MetalEngine {
     fn device_name(&self) -> Option<String> {
         let info = self.device().stream().ok()?.context().info();
         Some(format!("{} ({})", info.kind, info.name))
+    }
+
+    fn gpu(&self) -> Option<MetalContext> {
+        let context = self.device().stream().ok()?.context();
+        (context.info().kind != DeviceKind::Cpu).then(|| context.clone())
     }
 
     fn trim(&self) {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use openvm_metal_common::Device;
+use openvm_metal_common::{Device, MetalContext};
 use openvm_recursion_circuit::batch_constraint::commit_child_vk;
 use openvm_stark_backend::{
     keygen::types::MultiStarkVerifyingKey,
@@ -27,13 +27,18 @@ pub(super) struct Child {
 }
 
 impl Child {
-    pub fn new(vk: Arc<MultiStarkVerifyingKey<SC>>) -> Result<Self, SdkError> {
-        // The library gives the trace only together with a commitment and panics if that fails. So the processor
-        // commits with the cheapest parameters, by our kernels, and each device commits with the layer's.
+    /// The key as a trace, with the help of a GPU if there is one.
+    pub fn new(
+        vk: Arc<MultiStarkVerifyingKey<SC>>,
+        gpu: Option<MetalContext>,
+    ) -> Result<Self, SdkError> {
+        // The library gives the trace only together with a commitment and panics if that fails. So it is committed
+        // with the cheapest parameters, by our kernels, and by each device with the layer's.
         let stage = || Stage::AggregationKeygen;
-        let host = MetalEngine::connect(&Device::Cpu, 0).map_err(SdkError::engine(stage()))?;
+        let context = gpu.map_or_else(|| MetalEngine::connect(&Device::Cpu, 0), Ok);
+        let context = context.map_err(SdkError::engine(stage()))?;
         let params = cheapest_params(&vk);
-        let engine = MetalEngine::open(params, &host).map_err(SdkError::engine(stage()))?;
+        let engine = MetalEngine::open(params, &context).map_err(SdkError::engine(stage()))?;
         let trace = guard(stage(), || commit_child_vk(&engine, &vk, true).trace)?;
         let cells = engine.device().download(&trace).map_err(EngineError::new);
         let cells = cells.map_err(SdkError::engine(stage()))?;

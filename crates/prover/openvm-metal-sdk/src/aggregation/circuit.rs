@@ -172,7 +172,7 @@ impl<const N: usize> NodeCircuit<N> {
                 Ok(key)
             }
         };
-        let (key, child) = rayon::join(key, || Child::new(child_vk.clone()));
+        let (key, child) = rayon::join(key, || Child::new(child_vk.clone(), engine.gpu()));
         let (key, child) = (key?, child?);
         let names: Vec<String> = airs.iter().map(|air| air.name()).collect();
         if order == RowOrder::Sorted {
@@ -193,7 +193,9 @@ impl<const N: usize> NodeCircuit<N> {
             order,
             key,
             child,
-            own: recursive.then(|| Child::new(vk.clone())).transpose()?,
+            own: recursive
+                .then(|| Child::new(vk.clone(), engine.gpu()))
+                .transpose()?,
             vk,
         })
     }

@@ -117,7 +117,7 @@ impl VerifyStark {
             )
         })?;
         Ok(Self {
-            child: Child::new(verifies.vk.clone())?,
+            child: Child::new(verifies.vk.clone(), None)?,
             verifies,
             prover,
             order,

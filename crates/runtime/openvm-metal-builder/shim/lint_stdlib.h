@@ -64,6 +64,7 @@ MSL_F1(sin) MSL_F1(cos) MSL_F1(tan) MSL_F1(asin) MSL_F1(acos) MSL_F1(atan) MSL_F
 MSL_F1(exp10) MSL_F1(log) MSL_F1(log2) MSL_F1(log10) MSL_F1(sqrt) MSL_F1(rsqrt) MSL_F1(floor) MSL_F1(ceil) MSL_F1(trunc) MSL_F1(round)
 MSL_F1(rint) MSL_F1(fabs) MSL_F1(fract) MSL_F1(saturate) MSL_F1(sign) MSL_F1(normalize) MSL_F1(asinh) MSL_F1(acosh) MSL_F1(atanh)
 #undef MSL_F1
+template <class T> T sincos(T, thread T&);
 MSL_N2(pow) MSL_N2(powr) MSL_N2(atan2) MSL_N2(fmod) MSL_N2(fmin) MSL_N2(fmax) MSL_N2(copysign) MSL_N2(step) MSL_N2(fdim) MSL_N2(divide)
 MSL_N3(fma) MSL_N3(mix) MSL_N3(smoothstep)
 #undef MSL_N2
@@ -109,9 +110,14 @@ MSL_AT(fetch_add) MSL_AT(fetch_sub) MSL_AT(fetch_min) MSL_AT(fetch_max) MSL_AT(f
 #undef MSL_AT
 template <class P> uint atomic_load_explicit(P, memory_order);
 template <class P, class E, class V> bool atomic_compare_exchange_weak_explicit(P, E, V, memory_order, memory_order);
-template <class T> struct numeric_limits { static constexpr T max(); static constexpr T min(); static constexpr T lowest(); static constexpr T infinity(); };
+template <class T> struct numeric_limits { static constexpr T max(); static constexpr T min(); static constexpr T lowest(); static constexpr T infinity(); static constexpr T denorm_min(); static constexpr T epsilon(); static constexpr T quiet_NaN(); };
 template <class T, T V> struct integral_constant { static constexpr T value = V; typedef T value_type; };
 typedef integral_constant<bool, true> true_type; typedef integral_constant<bool, false> false_type;
+template <class T> constexpr bool is_floating_point_v = __is_floating_point(T); template <class T> constexpr bool is_integral_v = __is_integral(T);
+template <class T> constexpr bool is_signed_v = __is_signed(T); template <class T> constexpr bool is_unsigned_v = __is_unsigned(T);
+template <class T> struct is_floating_point : integral_constant<bool, __is_floating_point(T)> {}; template <class T> struct is_integral : integral_constant<bool, __is_integral(T)> {};
+template <class T> struct is_signed : integral_constant<bool, __is_signed(T)> {}; template <class T> struct is_unsigned : integral_constant<bool, __is_unsigned(T)> {};
+template <class A, class B> struct is_same : integral_constant<bool, __is_same(A, B)> {};
 template <bool B, class T, class F> struct conditional { using type = T; };
 template <class T, class F> struct conditional<false, T, F> { using type = F; };
 template <bool B, class T, class F> using conditional_t = typename conditional<B, T, F>::type;

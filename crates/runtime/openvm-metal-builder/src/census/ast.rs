@@ -64,7 +64,7 @@ pub struct Node<'a> {
     pub has_var: bool,
 }
 
-/// The text of a literal's value; other values, of characters and of template arguments, are left out.
+/// The text of a literal's value; numbers of characters and of template arguments are left out.
 fn text<'a, D: Deserializer<'a>>(d: D) -> Result<Cow<'a, str>, D::Error> {
     struct Text;
     impl<'a> Visitor<'a> for Text {
@@ -82,8 +82,8 @@ fn text<'a, D: Deserializer<'a>>(d: D) -> Result<Cow<'a, str>, D::Error> {
             Ok(v.to_string().into())
         }
 
-        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-            Ok(Cow::default())
+        fn visit_bool<E>(self, v: bool) -> Result<Self::Value, E> {
+            Ok(if v { "true" } else { "false" }.into())
         }
 
         fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {

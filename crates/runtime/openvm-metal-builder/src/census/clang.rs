@@ -94,7 +94,10 @@ fn is_metal(message: &str) -> bool {
     let component = component.and_then(|rest| rest.strip_suffix("''"));
     has("cast from vector")
         // Clang's comparisons give vectors of integers, and its vectors of bool have no components.
-        || has("type 'bool") && has("of type '") && has("ext_vector_type")
+        || (has("bool4") || has("bool3") || has("bool2") || has("'bool' values")) && has("vector")
+            && ["of type '", "invalid operands", "cannot convert between vector"]
+                .iter()
+                .any(|m| has(m))
         || component.is_some_and(|c| c.chars().all(|c| "xyzwrgba".contains(c)))
         || (has("static_cast from") && has("__bf16"))
         || (has("cannot be cast from type") && has("__bf16"))

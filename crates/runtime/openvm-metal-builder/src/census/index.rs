@@ -15,6 +15,10 @@ pub struct Declared {
     pub deduced: bool,
     /// A parameter that is written as an array.
     pub array: bool,
+    /// The type is `auto`.
+    pub is_auto: bool,
+    /// Pointers that the declaration writes, beside those in names of types.
+    pub stars: usize,
 }
 
 /// A class of the unit; a template and its specialisations are one.
@@ -28,6 +32,8 @@ pub struct Record {
     pub initialiser: bool,
     /// Types of the members.
     pub fields: Vec<String>,
+    /// Names of the members, in order.
+    pub names: Vec<String>,
 }
 
 /// Meaning of names.
@@ -141,6 +147,10 @@ impl Index {
                 "FieldDecl" => {
                     r.initialiser |= m.has_in_class_initializer;
                     r.fields.push(m.ty.text().to_string());
+                    // Instances of a template have the same ones.
+                    if !r.names.iter().any(|name| *name == m.name) {
+                        r.names.push(m.name.to_string());
+                    }
                 }
                 _ => {}
             }
@@ -212,7 +222,11 @@ fn declared(n: &Node<'_>, s: &Source<'_>) -> Declared {
     // An array may have a product of template parameters for its length.
     let pointer = ty.split('[').next().is_some_and(|t| t.contains(['*', '&']));
     let array = n.kind == "ParmVarDecl" && t.at(name + 1) == "[" && !t.is_attribute(name + 1);
+    // Variables before it in the same declaration have their own.
+    let own = words.iter().rev().take_while(|w| **w != ",");
     Declared {
+        is_auto: words.contains(&"auto"),
+        stars: own.filter(|w| **w == "*").count(),
         ty: ty.to_string(),
         deduced: pointer && !array && !rest.iter().any(|w| matches!(**w, "*" | "&")),
         array,

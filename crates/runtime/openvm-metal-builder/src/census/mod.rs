@@ -1,8 +1,8 @@
 //! Constructs that Apple's compiler accepts, checked on machines without it.
 //!
-//! A unit is parsed by clang as C++14 with nothing but Apple's library declared (`flat-parse`), the tree is checked for what
-//! Metal does not have (`base-class`, `threadgroup-class`, `std-name`), and each of its constructs, as a normalised key, must be
-//! one that public code or the specification proves (`census`). See `docs/reference/census.md`.
+//! A unit is parsed by clang as C++14 with nothing but Apple's library declared (`flat-parse`), the tree is checked for
+//! constructs that Metal does not have ([`rules`]) and for control flow that its GPUs treat otherwise ([`flow`]), and each of its
+//! constructs, as a normalised key, must be one that public code or the specification proves (`census`). See `docs/reference/census.md`.
 
 mod ast;
 mod clang;
@@ -47,6 +47,18 @@ pub struct Unit {
     pub keys: BTreeMap<String, Place>,
     /// Rules that it breaks, but for missing proofs.
     pub findings: Vec<Finding>,
+}
+
+impl Unit {
+    /// Adds findings of the tokens, but for what the tree said of the same line.
+    fn add(&mut self, of_tokens: Vec<Finding>) {
+        let name = |f: &Finding| Path::new(&f.file).file_name().map(ToOwned::to_owned);
+        let same =
+            |a: &Finding, b: &Finding| (a.rule, a.line, name(a)) == (b.rule, b.line, name(b));
+        let said = |f: &Finding| self.findings.iter().any(|known| same(known, f));
+        let other: Vec<Finding> = of_tokens.into_iter().filter(|f| !said(f)).collect();
+        self.findings.extend(other);
+    }
 }
 
 /// Stack of the thread that reads a tree: long expressions are deep.
@@ -197,7 +209,7 @@ fn one(tools: &Toolchain, input: &Input) -> Result<Unit, BuildError> {
         Input::Text { text, .. } => {
             let t = Tokens::new(text.clone());
             let mut unit = unit(tools.compiler(), &t)?;
-            unit.findings.extend(lint::tokens(&t, &scan::scan(&t)));
+            unit.add(lint::tokens(&t, &scan::scan(&t)));
             return Ok(unit);
         }
     };

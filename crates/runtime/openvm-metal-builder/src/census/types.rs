@@ -152,6 +152,19 @@ impl Index {
         }
     }
 
+    /// Components of a vector's type, 1 of a number's; `None` of other types.
+    pub fn components(&self, ty: &str) -> Option<usize> {
+        let class = self.class(ty, Detail::Exact);
+        let name = class.trim_end_matches(['2', '3', '4']);
+        let is_number =
+            |name: &str| NUMBERS.iter().any(|(_, metal)| *metal == name) && name != "void";
+        match class.strip_prefix(name) {
+            Some("") if is_number(name) => Some(1),
+            Some(n) if is_number(name) => n.parse().ok(),
+            _ => None,
+        }
+    }
+
     /// Types of a function's parameters, from the text of its type.
     pub fn parameters(&self, ty: &str) -> Vec<String> {
         match parameter_list(ty) {

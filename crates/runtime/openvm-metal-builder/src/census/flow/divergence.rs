@@ -3,81 +3,21 @@
 //! Each kernel is followed statement by statement, through the functions that it calls, with the uniformity of its variables
 //! and of the conditions around. A value in memory is as uniform as its address.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use super::{
     super::{ast::Node, index::Index, source::Source},
     functions::{self, Functions},
+    statements::{branches, Loop},
+    uniformity::{Uniformity, Value},
     variables,
-    waits::branches,
 };
 use crate::{
     scan::{KernelFn, Scan},
     signature::ParamKind,
 };
 
-/// Threads for which a value is the same; the analysis of uniformity, from the strongest to none.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Uniformity {
-    /// All of a threadgroup.
-    #[default]
-    Threadgroup,
-    /// All of a SIMD-group.
-    SimdGroup,
-    /// None: the value depends on the thread.
-    Divergent,
-}
-
-/// Uniformity of an object, by members.
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
-struct Value<'n> {
-    /// Members that have no entry of their own, or the object if it has none.
-    rest: Uniformity,
-    members: BTreeMap<&'n str, Uniformity>,
-}
-
-impl<'n> Value<'n> {
-    fn of(rest: Uniformity) -> Self {
-        let members = BTreeMap::new();
-        Self { rest, members }
-    }
-
-    /// Uniformity of the whole object: the weakest of its parts.
-    fn whole(&self) -> Uniformity {
-        self.members
-            .values()
-            .fold(self.rest, |most, m| most.max(*m))
-    }
-
-    fn member(&self, name: &str) -> Uniformity {
-        self.members.get(name).copied().unwrap_or(self.rest)
-    }
-
-    /// The same value under a condition.
-    fn decided(mut self, uniformity: Uniformity) -> Self {
-        self.members
-            .values_mut()
-            .for_each(|m| *m = (*m).max(uniformity));
-        self.rest = self.rest.max(uniformity);
-        self
-    }
-
-    fn join(&mut self, other: &Self) {
-        let names: Vec<&'n str> = self
-            .members
-            .keys()
-            .chain(other.members.keys())
-            .copied()
-            .collect();
-        for name in names {
-            let joined = self.member(name).max(other.member(name));
-            self.members.insert(name, joined);
-        }
-        self.rest = self.rest.max(other.rest);
-    }
-}
-
-type State<'n> = HashMap<&'n str, Value<'n>>;
+type State<'n> = HashMap<&'n str, Value>;
 
 fn join<'n>(into: &mut State<'n>, other: &State<'n>) {
     for (variable, value) in other {
@@ -106,13 +46,16 @@ pub fn divergent<'n, 'a>(
         out: Vec::new(),
     };
     for (i, f) in functions.all.iter().enumerate() {
-        unit.kernel = f.name;
-        if let Some(kernel) = scan.functions.iter().find(|k| k.name == f.name) {
+        let at = f.offset.map(|offset| s.token(offset));
+        let is_kernel = |k: &&KernelFn| at.is_some_and(|at| k.range.0 <= at && at < k.range.1);
+        if let Some(kernel) = scan.functions.iter().find(is_kernel) {
+            unit.kernel = f.name;
             let parameters = f.parameters.iter();
             let arguments = parameters
                 .map(|p| Value::of(parameter(kernel, &p.name)))
                 .collect();
-            unit.function(i, (Value::default(), arguments), Uniformity::Threadgroup);
+            let around = (Uniformity::Threadgroup, Reason::Condition);
+            unit.function(i, (Value::default(), arguments), around);
         }
     }
     unit.out
@@ -132,10 +75,12 @@ fn parameter(kernel: &KernelFn, name: &str) -> Uniformity {
     }
 }
 
-/// Uniformity that conditions around a call of the library need.
-fn allowed(name: &str) -> Option<Uniformity> {
+/// Uniformity that a call of the library needs of the conditions around it.
+fn needed(name: &str) -> Option<Uniformity> {
     match name {
         "threadgroup_barrier" => Some(Uniformity::Threadgroup),
+        // They ask which threads are there.
+        "simd_is_first" | "quad_is_first" | "simd_active_threads_mask" => None,
         _ if name.starts_with("simd_")
             || name.starts_with("quad_")
             || name == "simdgroup_barrier" =>
@@ -162,11 +107,16 @@ const ONE_RESULT: [&str; 12] = [
     "broadcast_first",
 ];
 
-/// Uniformity of a library function's result, from the one of its arguments.
-fn result(name: &str, arguments: Uniformity) -> Uniformity {
+/// Uniformity of a library function's result, from the ones of its arguments.
+fn result(name: &str, arguments: &[Value]) -> Uniformity {
+    let weakest = arguments.iter().map(Value::whole).max().unwrap_or_default();
+    let by_lane = name == "simd_shuffle"
+        && arguments
+            .get(1)
+            .is_some_and(|lane| lane.whole() <= Uniformity::SimdGroup);
     let of_group = name.strip_prefix("simd_");
-    if of_group.is_some_and(|op| ONE_RESULT.contains(&op)) {
-        arguments.min(Uniformity::SimdGroup)
+    if by_lane || of_group.is_some_and(|op| ONE_RESULT.contains(&op)) {
+        weakest.min(Uniformity::SimdGroup)
     } else if [
         "simd_",
         "quad_",
@@ -179,12 +129,29 @@ fn result(name: &str, arguments: Uniformity) -> Uniformity {
     {
         Uniformity::Divergent
     } else {
-        arguments
+        weakest
     }
 }
 
+/// True for functions of the library that write to their arguments.
+fn writes(name: &str) -> bool {
+    [
+        "atomic_compare_exchange",
+        "frexp",
+        "modf",
+        "sincos",
+        "simdgroup_load",
+        "simdgroup_multiply",
+    ]
+    .iter()
+    .any(|p| name.starts_with(p))
+}
+
 /// The object of a member function and the arguments.
-type Arguments<'n> = (Value<'n>, Vec<Value<'n>>);
+type Arguments = (Value, Vec<Value>);
+
+/// A function as it is called: its position, its arguments, and the conditions around the call.
+type Called = (usize, Arguments, Uniformity);
 
 struct Unit<'u, 'n, 'a> {
     functions: &'u Functions<'n, 'a>,
@@ -192,25 +159,50 @@ struct Unit<'u, 'n, 'a> {
     s: &'u Source<'u>,
     kernel: &'n str,
     /// Results of functions, and their arguments afterwards.
-    known: HashMap<(usize, Arguments<'n>, Uniformity), (Value<'n>, Arguments<'n>)>,
+    known: HashMap<Called, (Value, Arguments)>,
     out: Vec<(&'n Node<'a>, String)>,
 }
 
-/// A way through a function.
-#[derive(Default)]
+/// Reason for which not all threads reach a statement.
+#[derive(Clone, Copy)]
+enum Reason {
+    Condition,
+    Return,
+    Break,
+}
+
+/// Threads that went elsewhere before a statement.
+#[derive(Clone, Copy, Default)]
+struct Gone {
+    /// By `return`.
+    returned: Uniformity,
+    /// By `break`, from the innermost loop or `switch`.
+    broke: Uniformity,
+    /// By `continue`, to the next round of the innermost loop.
+    continued: Uniformity,
+}
+
+impl Gone {
+    fn join(self, other: Self) -> Self {
+        Self {
+            returned: self.returned.max(other.returned),
+            broke: self.broke.max(other.broke),
+            continued: self.continued.max(other.continued),
+        }
+    }
+}
+
+/// The place in a function that is followed.
 struct Walk<'n> {
     state: State<'n>,
-    /// Uniformity of reaching the statement: of conditions around it, and of returns before.
+    /// Uniformity of reaching the statement: of conditions around it, and of threads that are gone.
     here: Uniformity,
     /// Reason of `here`.
-    reason: &'static str,
-    /// Uniformity of reaching the rest of a round of the innermost loop: of `continue` before.
-    skipped: Uniformity,
-    /// Uniformity of another round of the innermost loop, or `switch`: of `break` before.
-    left: Uniformity,
-    /// Uniformity of reaching the rest of the function: of `return` before.
-    returned: Uniformity,
-    result: Value<'n>,
+    reason: Reason,
+    gone: Gone,
+    /// No thread reaches the next statement: all have returned, or left the loop.
+    ended: bool,
+    result: Value,
     /// Loops around the statement.
     loops: usize,
 }
@@ -218,24 +210,25 @@ struct Walk<'n> {
 /// Loops in each other that are followed more than once: the work doubles with each.
 const DEEPEST: usize = 6;
 
-const CONDITION: &str = "under a condition on the thread";
-const RETURN: &str = "after some threads have returned";
-const LEFT: &str = "after some threads have left the loop";
-
 impl<'n> Walk<'n> {
     /// Enters a branch under a condition.
     fn enter(&mut self, uniformity: Uniformity) {
         if uniformity > self.here {
-            (self.here, self.reason) = (uniformity, CONDITION);
+            (self.here, self.reason) = (uniformity, Reason::Condition);
         }
     }
 
-    /// Goes on behind a statement which some threads may have left for good.
+    /// Goes on behind a statement from which some threads may be gone.
     fn go_on(&mut self) {
+        let Gone {
+            returned,
+            broke,
+            continued,
+        } = self.gone;
         for (uniformity, reason) in [
-            (self.returned, RETURN),
-            (self.left, LEFT),
-            (self.skipped, LEFT),
+            (returned, Reason::Return),
+            (broke, Reason::Break),
+            (continued, Reason::Break),
         ] {
             if uniformity > self.here {
                 (self.here, self.reason) = (uniformity, reason);
@@ -243,19 +236,19 @@ impl<'n> Walk<'n> {
         }
     }
 
-    fn value(&self, variable: &str) -> Value<'n> {
+    fn value(&self, variable: &str) -> Value {
         self.state.get(variable).cloned().unwrap_or_default()
     }
 }
 
 impl<'n, 'a> Unit<'_, 'n, 'a> {
-    /// Follows a function; its result and its arguments afterwards.
+    /// Follows a function that is called under these conditions; its result and its arguments afterwards.
     fn function(
         &mut self,
         i: usize,
-        arguments: Arguments<'n>,
-        here: Uniformity,
-    ) -> (Value<'n>, Arguments<'n>) {
+        arguments: Arguments,
+        (here, reason): (Uniformity, Reason),
+    ) -> (Value, Arguments) {
         let key = (i, arguments.clone(), here);
         if let Some(known) = self.known.get(&key) {
             return known.clone();
@@ -269,8 +262,11 @@ impl<'n, 'a> Unit<'_, 'n, 'a> {
         let mut walk = Walk {
             state: names().zip(values).chain([("this", object)]).collect(),
             here,
-            reason: CONDITION,
-            ..Walk::default()
+            reason,
+            gone: Gone::default(),
+            ended: false,
+            result: Value::default(),
+            loops: 0,
         };
         self.statement(f.body, &mut walk);
         let after = (walk.value("this"), names().map(|p| walk.value(p)).collect());
@@ -280,18 +276,27 @@ impl<'n, 'a> Unit<'_, 'n, 'a> {
     }
 
     fn statement(&mut self, n: &'n Node<'a>, w: &mut Walk<'n>) {
+        if w.ended && !matches!(n.kind.as_ref(), "CaseStmt" | "DefaultStmt") {
+            return;
+        }
         match n.kind.as_ref() {
             "IfStmt" => self.choice(n, w),
-            "ForStmt" | "WhileStmt" | "DoStmt" => self.rounds(n, w),
             "SwitchStmt" => self.cases(n, w),
-            "BreakStmt" => w.left = w.left.max(w.here),
-            "ContinueStmt" => w.skipped = w.skipped.max(w.here),
+            "BreakStmt" => {
+                w.gone.broke = w.gone.broke.max(w.here);
+                w.ended = true;
+            }
+            "ContinueStmt" => {
+                w.gone.continued = w.gone.continued.max(w.here);
+                w.ended = true;
+            }
             "ReturnStmt" => {
                 for value in &n.inner {
                     let value = self.expression(value, w).decided(w.here);
                     w.result.join(&value);
                 }
-                w.returned = w.returned.max(w.here);
+                w.gone.returned = w.gone.returned.max(w.here);
+                w.ended = true;
             }
             "DeclStmt" | "CompoundStmt" | "CaseStmt" | "DefaultStmt" | "AttributedStmt" => {
                 n.inner.iter().for_each(|c| self.statement(c, w));
@@ -303,98 +308,135 @@ impl<'n, 'a> Unit<'_, 'n, 'a> {
                 }
                 w.state.insert(&n.id, value.decided(w.here));
             }
-            _ => {
-                self.expression(n, w);
-            }
+            _ => match Loop::new(n) {
+                Some(l) => self.rounds(&l, w),
+                None => {
+                    self.expression(n, w);
+                }
+            },
         }
     }
 
     fn choice(&mut self, n: &'n Node<'a>, w: &mut Walk<'n>) {
-        let (condition, branches) = branches(n);
+        let (first, condition, branches) = branches(n);
+        first.iter().for_each(|c| self.statement(c, w));
         let uniformity =
             condition.map_or(Uniformity::Threadgroup, |c| self.expression(c, w).whole());
-        let (here, reason) = (w.here, w.reason);
+        let (here, reason, gone) = (w.here, w.reason, w.gone);
         let before = w.state.clone();
-        let mut after = State::new();
+        let mut after: Option<State<'n>> = None;
+        let mut left = gone;
         for branch in [branches.first(), branches.get(1)] {
             w.state.clone_from(&before);
-            (w.here, w.reason) = (here, reason);
+            (w.here, w.reason, w.gone, w.ended) = (here, reason, gone, false);
             w.enter(uniformity);
             if let Some(branch) = branch {
                 self.statement(branch, w);
             }
-            join(&mut after, &w.state);
+            let mut of_branch = w.gone;
+            if w.ended && uniformity <= here {
+                // All threads took this branch, or none: behind it nobody is missed.
+                of_branch.returned = gone.returned;
+                of_branch.continued = gone.continued;
+            }
+            left = left.join(of_branch);
+            if !w.ended {
+                match &mut after {
+                    Some(after) => join(after, &w.state),
+                    None => after = Some(w.state.clone()),
+                }
+            }
         }
-        w.state = after;
-        (w.here, w.reason) = (here, reason);
+        w.ended = after.is_none();
+        w.state = after.unwrap_or(before);
+        (w.here, w.reason, w.gone) = (here, reason, left);
         w.go_on();
     }
 
     fn cases(&mut self, n: &'n Node<'a>, w: &mut Walk<'n>) {
-        let [.., value, body] = n.inner.as_slice() else {
+        let [first @ .., value, body] = n.inner.as_slice() else {
             return;
         };
+        first.iter().for_each(|c| self.statement(c, w));
         let uniformity = self.expression(value, w).whole();
-        let (here, reason) = (w.here, w.reason);
-        let left = std::mem::take(&mut w.left);
+        let (here, reason, broke) = (w.here, w.reason, w.gone.broke);
         let before = w.state.clone();
+        let mut after = before.clone();
         w.enter(uniformity);
-        self.statement(body, w);
-        join(&mut w.state, &before);
-        (w.here, w.reason, w.left) = (here, reason, left);
+        let entered = (w.here, w.reason);
+        w.gone.broke = Uniformity::Threadgroup;
+        for part in &body.inner {
+            if matches!(part.kind.as_ref(), "CaseStmt" | "DefaultStmt") {
+                if w.ended {
+                    // Nothing falls into it.
+                    w.state.clone_from(&before);
+                    (w.here, w.reason) = entered;
+                    w.gone.broke = Uniformity::Threadgroup;
+                } else {
+                    join(&mut w.state, &before);
+                }
+                w.ended = false;
+            }
+            self.statement(part, w);
+            join(&mut after, &w.state);
+        }
+        w.state = after;
+        w.ended = false;
+        (w.here, w.reason, w.gone.broke) = (here, reason, broke);
         w.go_on();
     }
 
     /// A loop: followed until no uniformity changes, once within many loops.
-    fn rounds(&mut self, n: &'n Node<'a>, w: &mut Walk<'n>) {
-        let (first, condition, step, body) = match (n.kind.as_ref(), n.inner.as_slice()) {
-            ("ForStmt", [first, _, condition, step, body]) => {
-                (Some(first), condition, Some(step), body)
-            }
-            ("WhileStmt", [.., condition, body]) | ("DoStmt", [body, condition]) => {
-                (None, condition, None, body)
-            }
-            _ => return,
-        };
-        if let Some(first) = first {
-            self.statement(first, w);
-        }
-        let outer = (w.here, w.reason, w.left, w.skipped);
+    fn rounds(&mut self, l: &Loop<'n, 'a>, w: &mut Walk<'n>) {
+        l.first.iter().for_each(|c| self.statement(c, w));
+        let (here, reason, gone) = (w.here, w.reason, w.gone);
         let mut uniformity = Uniformity::Threadgroup;
         w.loops += 1;
         loop {
             let before = (w.state.clone(), uniformity);
-            (w.here, w.reason, w.left, w.skipped) = (
-                outer.0,
-                outer.1,
-                Uniformity::Threadgroup,
-                Uniformity::Threadgroup,
-            );
+            (w.here, w.reason, w.ended) = (here, reason, false);
+            w.gone = Gone {
+                returned: w.gone.returned,
+                ..Gone::default()
+            };
             w.enter(uniformity);
-            if n.kind != "DoStmt" {
-                uniformity = uniformity.max(self.expression(condition, w).whole());
+            w.go_on();
+            let mut test = |unit: &mut Self, w: &mut Walk<'n>| {
+                l.declared.iter().for_each(|c| unit.statement(c, w));
+                let of = |c| unit.expression(c, w).whole();
+                uniformity = uniformity.max(l.condition.map_or(Uniformity::Threadgroup, of));
                 w.enter(uniformity);
+            };
+            if !l.tests_last {
+                test(self, w);
             }
-            self.statement(body, w);
-            if let Some(step) = step {
+            let round = (w.here, w.reason);
+            self.statement(l.body, w);
+            // Threads meet again at the end of the round.
+            (w.here, w.reason, w.ended) = (round.0, round.1, false);
+            w.gone.continued = Uniformity::Threadgroup;
+            w.go_on();
+            if let Some(step) = l.step {
                 self.expression(step, w);
             }
-            if n.kind == "DoStmt" {
-                uniformity = uniformity.max(self.expression(condition, w).whole());
+            if l.tests_last {
+                test(self, w);
             }
-            uniformity = uniformity.max(w.left);
+            uniformity = uniformity.max(w.gone.broke);
             join(&mut w.state, &before.0);
             if w.loops > DEEPEST || w.state == before.0 && uniformity == before.1 {
                 break;
             }
         }
         w.loops -= 1;
-        (w.here, w.reason, w.left, w.skipped) = outer;
+        w.ended = false;
+        let returned = w.gone.returned;
+        (w.here, w.reason, w.gone) = (here, reason, Gone { returned, ..gone });
         w.go_on();
     }
 
     /// Uniformity of an expression; its assignments and calls are followed.
-    fn expression(&mut self, n: &'n Node<'a>, w: &mut Walk<'n>) -> Value<'n> {
+    fn expression(&mut self, n: &'n Node<'a>, w: &mut Walk<'n>) -> Value {
         if let Some(variable) = variables::variable(n) {
             return w.value(variable);
         }
@@ -407,110 +449,176 @@ impl<'n, 'a> Unit<'_, 'n, 'a> {
         if functions::is_call(n) {
             return self.call(n, w);
         }
-        let mut parts = n
-            .inner
-            .iter()
-            .map(|c| self.expression(c, w))
-            .collect::<Vec<_>>();
-        let most = parts.iter().map(Value::whole).max().unwrap_or_default();
-        let value = match (n.kind.as_ref(), n.inner.as_slice()) {
-            ("MemberExpr", [object]) => {
-                let member = parts[0].member(&n.referenced_member_decl);
-                // Another object's member, in memory, is where its pointer points.
-                let own = !n.is_arrow || object.kind == "CXXThisExpr";
-                Value::of(if own { member } else { most })
+        match (n.kind.as_ref(), n.opcode.as_ref(), n.inner.as_slice()) {
+            (_, "&&" | "||", [first, second]) => {
+                let mut value = self.expression(first, w);
+                value.join(&self.under(value.whole(), second, w));
+                return value;
             }
-            ("ConditionalOperator", [_, _, _]) => {
-                let mut value = parts.swap_remove(1);
-                value.join(&parts[1]);
-                value.decided(parts[0].whole())
+            ("ConditionalOperator", _, [condition, first, second]) => {
+                let condition = self.expression(condition, w).whole();
+                let mut value = self.under(condition, first, w);
+                value.join(&self.under(condition, second, w));
+                return value.decided(condition);
             }
-            // A conversion, or a copy.
-            (_, [_]) if n.opcode.is_empty() => parts.swap_remove(0),
-            _ => Value::of(most),
+            _ => {}
+        }
+        let mut parts: Vec<Value> = n.inner.iter().map(|c| self.expression(c, w)).collect();
+        let weakest = parts.iter().map(Value::whole).max().unwrap_or_default();
+        let value = match (n.kind.as_ref(), n.opcode.as_ref(), n.inner.as_slice()) {
+            ("MemberExpr", _, [_]) => parts[0].member(&n.name),
+            ("ExtVectorElementExpr", _, [_]) => parts[0].member(&self.component(n)),
+            ("ArraySubscriptExpr", _, [_, _]) => parts.swap_remove(0).decided(parts[0].whole()),
+            ("InitListExpr", ..) => self.aggregate(n, &parts),
+            // Members that a constructor sets are not told apart.
+            ("CXXConstructExpr" | "CXXTemporaryObjectExpr", _, [_, _, ..]) => Value::default(),
+            // A conversion, a copy, a pointer and its object.
+            (_, "" | "&" | "*", [_]) => parts.swap_remove(0),
+            _ => Value::of(weakest),
         };
-        if let ("CompoundAssignOperator", [to, _]) = (n.kind.as_ref(), n.inner.as_slice()) {
-            self.assign(to, value.clone().decided(w.here), w);
+        let changes =
+            n.kind == "CompoundAssignOperator" || matches!(n.opcode.as_ref(), "++" | "--");
+        if let Some(to) = n.inner.first().filter(|_| changes) {
+            self.assign(to, Value::of(weakest.max(w.here)), w);
         }
         value
     }
 
+    /// An expression that a condition of this uniformity decides about.
+    fn under(&mut self, uniformity: Uniformity, n: &'n Node<'a>, w: &mut Walk<'n>) -> Value {
+        let (here, reason) = (w.here, w.reason);
+        w.enter(uniformity);
+        let value = self.expression(n, w);
+        (w.here, w.reason) = (here, reason);
+        value
+    }
+
+    /// An object that is given by its members.
+    fn aggregate(&self, n: &Node<'_>, parts: &[Value]) -> Value {
+        let record = self.index.records.get(&self.index.record_name(n.ty.text()));
+        let names = record.map(|r| r.names.as_slice()).unwrap_or_default();
+        if names.len() == parts.len() {
+            return Value::of_members(names.iter().map(String::as_str).zip(parts));
+        }
+        // An array: its elements are one.
+        let mut value = Value::default();
+        parts.iter().for_each(|part| value.join(part));
+        value
+    }
+
+    /// Name of a component of a vector, by the text; of several, their names together.
+    fn component(&self, n: &Node<'_>) -> String {
+        let end = n.range.end.behind(self.s.before);
+        end.map_or_else(String::new, |end| {
+            self.s.t.at(self.s.token(end)).to_string()
+        })
+    }
+
     /// Gives an object a value.
-    fn assign(&self, to: &'n Node<'a>, value: Value<'n>, w: &mut Walk<'n>) {
+    fn assign(&self, to: &'n Node<'a>, value: Value, w: &mut Walk<'n>) {
         let space = self.index.object_space(to, self.s);
-        let to = to.peeled();
-        if let Some(variable) = variables::variable(to) {
-            if space != "threadgroup" {
-                w.state.insert(variable, value);
-            }
+        if space == "threadgroup" || space == "device" && variables::variable(to.peeled()).is_none()
+        {
+            // Memory has one value for all threads, a pointer stays what it was.
             return;
         }
-        // Memory has one value for all threads, a pointer stays what it was.
-        if matches!(space, "device" | "threadgroup") {
-            return;
+        let (mut at, mut path, mut part) = (to.peeled(), Vec::new(), false);
+        loop {
+            match (at.kind.as_ref(), at.inner.as_slice()) {
+                ("MemberExpr", [object]) => {
+                    path.push(at.name.to_string());
+                    at = object.peeled();
+                }
+                ("ExtVectorElementExpr", [object]) => {
+                    let name = self.component(at);
+                    part |= name.len() > 1;
+                    if name.len() == 1 {
+                        path.push(name);
+                    }
+                    at = object.peeled();
+                }
+                ("ArraySubscriptExpr" | "UnaryOperator", [object, ..]) => {
+                    part = true;
+                    at = object.peeled();
+                }
+                _ => break,
+            }
         }
-        let member = (to.kind == "MemberExpr")
-            .then(|| to.inner.first())
-            .flatten();
-        let owner = member.and_then(|object| variables::variable(object.peeled()));
-        match (owner, variables::root(to)) {
-            (Some(owner), _) => {
-                let members = &mut w.state.entry(owner).or_default().members;
-                members.insert(&to.referenced_member_decl, value.whole());
-            }
-            // An element of an array, or of a member.
-            (None, Some(root)) => {
-                let known = w.value(root).decided(value.whole());
-                w.state.insert(root, known);
-            }
-            (None, None) => {}
+        if let Some(variable) = variables::variable(at) {
+            path.reverse();
+            w.state
+                .entry(variable)
+                .or_default()
+                .set(&path.join("."), &value, part);
         }
     }
 
-    fn call(&mut self, n: &'n Node<'a>, w: &mut Walk<'n>) -> Value<'n> {
-        let object = n.inner.first().filter(|c| c.kind == "MemberExpr");
-        let object = object.and_then(|m| m.inner.first());
+    fn call(&mut self, n: &'n Node<'a>, w: &mut Walk<'n>) -> Value {
+        let object = functions::object(n);
         let arguments = functions::arguments(n);
         let of_object = object.map_or_else(Value::default, |o| self.expression(o, w));
-        let values: Vec<Value<'n>> = arguments.iter().map(|a| self.expression(a, w)).collect();
-        let most = values
-            .iter()
-            .chain([&of_object])
-            .map(Value::whole)
-            .max()
-            .unwrap_or_default();
+        let values: Vec<Value> = arguments.iter().map(|a| self.expression(a, w)).collect();
         let name = variables::callee_name(n);
-        let (value, after) = match self.functions.called(n) {
-            Some(i) => {
-                // An operator that is a member has its object first.
-                let parameters = self.functions.all[i].parameters.len();
-                let (first, rest) = values.split_at(values.len().saturating_sub(parameters));
-                let of_operator = first.first().cloned().unwrap_or(of_object);
-                let (value, (own, after)) = self.function(i, (of_operator, rest.to_vec()), w.here);
-                let first = first.iter().map(|_| own.clone());
-                (value, (own.clone(), first.chain(after).collect()))
-            }
-            None => {
-                if allowed(name).is_some_and(|most| w.here > most)
-                    && !self.out.iter().any(|(at, _)| std::ptr::eq(*at, n))
-                {
-                    self.out.push((
-                        n,
-                        format!("`{name}` {} in kernel `{}`", w.reason, self.kernel),
-                    ));
-                }
-                let value = Value::of(result(name, most));
-                (value.clone(), (value.clone(), vec![value; values.len()]))
-            }
+        let Some(i) = self.functions.called(n) else {
+            return self.library(n, name, (of_object, values), w);
         };
-        let (own, each) = after;
-        let changed = object
-            .into_iter()
-            .zip([own])
-            .chain(arguments.iter().zip(each));
-        for (argument, value) in changed {
-            if let Some(to) = variables::changed(argument) {
-                self.assign(to, value.decided(w.here), w);
+        // An operator that is a member has its object first.
+        let parameters = self.functions.all[i].parameters.len();
+        let first = usize::from(object.is_none() && values.len() > parameters);
+        let of_operator = values
+            .first()
+            .filter(|_| first == 1)
+            .cloned()
+            .unwrap_or(of_object);
+        let called = (of_operator.clone(), values[first..].to_vec());
+        let (value, (own, after)) = self.function(i, called, (w.here, w.reason));
+        let objects = object.into_iter().chain(&arguments[..first]);
+        let changed = objects.map(|o| (o, &of_operator, &own));
+        let others = arguments[first..].iter().zip(&values[first..]).zip(&after);
+        for (argument, before, after) in changed.chain(others.map(|((a, b), c)| (a, b, c))) {
+            if before != after {
+                if let Some(to) = variables::changed(argument) {
+                    self.assign(to, after.clone().decided(w.here), w);
+                }
+            }
+        }
+        value
+    }
+
+    fn library(
+        &mut self,
+        n: &'n Node<'a>,
+        name: &str,
+        (of_object, values): Arguments,
+        w: &mut Walk<'n>,
+    ) -> Value {
+        let known = || self.out.iter().any(|(at, _)| std::ptr::eq(*at, n));
+        if needed(name).is_some_and(|needed| w.here > needed) && !known() {
+            let of = match w.here {
+                Uniformity::SimdGroup => "SIMD-group",
+                _ => "thread",
+            };
+            let reason = match w.reason {
+                Reason::Condition => format!("under a condition on the {of}"),
+                Reason::Return => "after some threads have returned".into(),
+                Reason::Break => "after some threads have left the loop".into(),
+            };
+            self.out
+                .push((n, format!("`{name}` {reason} in kernel `{}`", self.kernel)));
+        }
+        let arguments = functions::arguments(n);
+        let scalars = || {
+            arguments
+                .iter()
+                .all(|a| self.index.components(a.ty.text()) == Some(1))
+        };
+        if name == "__make" && values.len() > 1 && scalars() {
+            return Value::of_members(["x", "y", "z", "w"].into_iter().zip(&values));
+        }
+        let value = Value::of(result(name, &values).max(of_object.whole()));
+        if writes(name) {
+            for to in arguments.iter().filter_map(variables::changed) {
+                self.assign(to, value.clone().decided(w.here), w);
             }
         }
         value

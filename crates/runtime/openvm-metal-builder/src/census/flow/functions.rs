@@ -9,6 +9,8 @@ pub struct Function<'n, 'a> {
     /// Address of its first declaration.
     pub id: &'n str,
     pub name: &'n str,
+    /// Byte of the name in the unit.
+    pub offset: Option<usize>,
     pub parameters: Vec<&'n Node<'a>>,
     pub body: &'n Node<'a>,
 }
@@ -39,6 +41,7 @@ impl<'n, 'a> Functions<'n, 'a> {
             .map(|(n, body)| Function {
                 id: canonical(&n.id),
                 name: &n.name,
+                offset: n.offset(s.before),
                 parameters: n.inner.iter().filter(|c| c.kind == "ParmVarDecl").collect(),
                 body,
             })
@@ -111,6 +114,12 @@ fn collect<'n, 'a>(
 /// Arguments of a call, with the object of an operator.
 pub fn arguments<'n, 'a>(call: &'n Node<'a>) -> &'n [Node<'a>] {
     call.inner.get(1..).unwrap_or_default()
+}
+
+/// The object of a call of a member function.
+pub fn object<'n, 'a>(call: &'n Node<'a>) -> Option<&'n Node<'a>> {
+    let member = call.inner.first().filter(|c| c.kind == "MemberExpr");
+    member.and_then(|m| m.inner.first())
 }
 
 /// True for calls of functions, members and operators.

@@ -3,6 +3,9 @@
 mod divergence;
 pub(super) mod functions;
 mod recursion;
+mod statements;
+mod summaries;
+mod uniformity;
 pub(super) mod variables;
 mod waits;
 
@@ -25,7 +28,7 @@ pub(super) fn check<'n, 'a>(
     index: &Index,
 ) -> Vec<Broken<'n, 'a>> {
     let functions = Functions::new(root, s);
-    let circles = recursion::circles(&functions)
+    let cycles = recursion::cycles(&functions)
         .into_iter()
         .map(|(at, names)| Broken {
             at,
@@ -47,5 +50,5 @@ pub(super) fn check<'n, 'a>(
         message,
         remedy: "put it where all threads pass that take part in it",
     });
-    circles.chain(waits).chain(divergent).collect()
+    cycles.chain(waits).chain(divergent).collect()
 }

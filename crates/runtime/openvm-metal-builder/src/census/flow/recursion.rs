@@ -5,8 +5,8 @@ use super::{
     functions::{Function, Functions},
 };
 
-/// The call that closes each circle of functions, with the names around it.
-pub fn circles<'n, 'a>(functions: &Functions<'n, 'a>) -> Vec<(&'n Node<'a>, String)> {
+/// The call that closes each cycle of functions, with the names around it.
+pub fn cycles<'n, 'a>(functions: &Functions<'n, 'a>) -> Vec<(&'n Node<'a>, String)> {
     let edges: Vec<Vec<(usize, &Node<'_>)>> =
         functions.all.iter().map(|f| calls(f, functions)).collect();
     let mut out = Vec::new();

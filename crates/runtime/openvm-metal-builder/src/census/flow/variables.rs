@@ -6,7 +6,7 @@ use super::{super::ast::Node, functions};
 
 /// A change of a variable: an assignment, a step, a call that takes it by reference.
 pub struct Change<'n, 'a> {
-    /// Address of the variable; of memory, the variable that points to it.
+    /// Address of the variable or member; of memory, the one that points to it.
     pub variable: &'n str,
     /// The expression that changes it.
     pub at: &'n Node<'a>,
@@ -16,14 +16,24 @@ pub struct Change<'n, 'a> {
     pub values: Vec<&'n Node<'a>>,
 }
 
-/// Addresses of all variables that are named in `n`.
+/// Addresses of all variables that are named in `n`, and of members that are named of variables.
 pub fn named<'n>(n: &'n Node<'_>) -> HashSet<&'n str> {
     let mut out = HashSet::new();
     n.walk(&mut |n| {
-        out.extend(variable(n));
+        out.extend(place(n));
         true
     });
     out
+}
+
+/// The variable, or the member of a variable, that an expression is: members of one name of two objects are one.
+pub fn place<'n>(n: &'n Node<'_>) -> Option<&'n str> {
+    let object = n
+        .inner
+        .first()
+        .filter(|_| n.kind == "MemberExpr" && !n.is_arrow);
+    let member = object.filter(|object| variable(object.peeled()).is_some());
+    variable(n).or_else(|| member.map(|_| n.referenced_member_decl.as_ref()))
 }
 
 /// The variable that a name names.
@@ -38,9 +48,9 @@ pub fn variable<'n>(n: &'n Node<'_>) -> Option<&'n str> {
     }
 }
 
-/// The variable at the root of an object: `s` of `s.x[i]`, `p` of `*(p + i)`.
+/// The place at the root of an object: `s.x` of `s.x[i]`, `p` of `*(p + i)`.
 pub fn root<'n>(n: &'n Node<'_>) -> Option<&'n str> {
-    variable(n).or_else(|| match n.kind.as_ref() {
+    place(n).or_else(|| match n.kind.as_ref() {
         "BinaryOperator" => n
             .inner
             .iter()
@@ -73,11 +83,11 @@ pub fn change<'n, 'a>(n: &'n Node<'a>, out: &mut Vec<Change<'n, 'a>>) {
             }));
         };
     if let Some((to, value)) = assignment(n) {
-        // A variable alone is replaced; of an object or of memory a part.
-        let place = variable(to.peeled()).is_none().then_some(to);
+        // Memory keeps what it has elsewhere; a variable, also a part of it, is replaced.
+        let part = is_memory(to).then_some(to);
         push(
             root(to),
-            place.into_iter().chain([value]).collect(),
+            part.into_iter().chain([value]).collect(),
             vec![value],
         );
         return;
@@ -95,8 +105,7 @@ pub fn change<'n, 'a>(n: &'n Node<'a>, out: &mut Vec<Change<'n, 'a>>) {
             // The value that a comparison finds follows from memory alone.
             let exchanged = callee_name(n).starts_with("atomic_compare_exchange");
             let arguments = functions::arguments(n);
-            let object = n.inner.first().filter(|c| c.kind == "MemberExpr");
-            let object = object.and_then(|m| m.inner.first());
+            let object = functions::object(n);
             for a in arguments.iter().chain(object) {
                 let Some(to) = changed(a) else { continue };
                 let read = arguments
@@ -120,6 +129,12 @@ pub fn assignment<'n, 'a>(n: &'n Node<'a>) -> Option<(&'n Node<'a>, &'n Node<'a>
         }
         _ => None,
     }
+}
+
+/// True for objects behind a pointer.
+fn is_memory(n: &Node<'_>) -> bool {
+    let pointer = |n: &Node<'_>| place(n).is_some() && n.ty.text().contains('*');
+    place(n.peeled()).is_none() && n.any(&mut |n| pointer(n))
 }
 
 /// Name of the function that a call names.
@@ -154,20 +169,58 @@ fn is_const(n: &Node<'_>) -> bool {
     n.ty.text().starts_with("const ")
 }
 
-/// Variables from which the values of `start` follow by these changes.
-pub fn closure<'n>(start: HashSet<&'n str>, changes: &[Change<'n, '_>]) -> HashSet<&'n str> {
-    let mut by: HashMap<&str, Vec<&Change<'n, '_>>> = HashMap::new();
-    for c in changes {
-        by.entry(c.variable).or_default().push(c);
+/// The variable with the old value, of a comparison and exchange.
+pub fn exchanged<'n>(n: &'n Node<'_>) -> Option<&'n str> {
+    let compares = callee_name(n).starts_with("atomic_compare_exchange");
+    let old = functions::arguments(n).get(1).filter(|_| compares);
+    old.and_then(root)
+}
+
+/// The expression is an exchange whose new value, or what it stores beside, depends on the old one: when it fails, another
+/// thread has succeeded.
+pub fn retries<'n, 'a>(n: &'n Node<'a>, changes: &[Change<'n, 'a>], graph: &Graph<'n>) -> bool {
+    let (Some(old), Some(new)) = (exchanged(n), functions::arguments(n).get(2)) else {
+        return false;
+    };
+    // Variables of the loop that the old value is made of.
+    let mut origins = graph.closure([old].into());
+    origins.retain(|v| graph.own(v).is_some());
+    let is_result =
+        |c: &Change<'_, '_>| c.values.iter().any(|v| v.any(&mut |v| std::ptr::eq(v, n)));
+    let stored = |c: &Change<'_, '_>| {
+        !origins.contains(c.variable) && !origins.is_disjoint(&c.from) && !is_result(c)
+    };
+    graph.closure(named(new)).contains(old) || changes.iter().any(stored)
+}
+
+/// Variables by what they are changed from.
+pub struct Graph<'n>(HashMap<&'n str, HashSet<&'n str>>);
+
+impl<'n> Graph<'n> {
+    pub fn new(changes: &[Change<'n, '_>]) -> Self {
+        let mut out: HashMap<&str, HashSet<&str>> = HashMap::new();
+        for c in changes {
+            out.entry(c.variable).or_default().extend(&c.from);
+        }
+        Self(out)
     }
-    let mut out = start.clone();
-    let mut queue: Vec<&str> = start.into_iter().collect();
-    while let Some(v) = queue.pop() {
-        for from in by.get(v).into_iter().flatten().flat_map(|c| &c.from) {
-            if out.insert(from) {
-                queue.push(from);
+
+    /// A variable's name in the graph, if it is changed.
+    pub fn own(&self, variable: &str) -> Option<&'n str> {
+        self.0.get_key_value(variable).map(|(own, _)| *own)
+    }
+
+    /// Variables that the values of `start` depend on, themselves among them.
+    pub fn closure(&self, start: HashSet<&'n str>) -> HashSet<&'n str> {
+        let mut queue: Vec<&str> = start.iter().copied().collect();
+        let mut out = start;
+        while let Some(v) = queue.pop() {
+            for &from in self.0.get(v).into_iter().flatten() {
+                if out.insert(from) {
+                    queue.push(from);
+                }
             }
         }
+        out
     }
-    out
 }

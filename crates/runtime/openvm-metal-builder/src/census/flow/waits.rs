@@ -1,15 +1,17 @@
 //! Loops that wait for another thread: threads of Apple's GPUs that wait keep others from running, so that they never end.
 //!
-//! A loop ends when one of its conditions to leave holds. It waits if these follow from memory that other threads write, and
-//! some way around the loop changes nothing of its own that they follow from: a counter, an index, a place in a list. What
-//! makes progress whenever it fails is no wait: an exchange whose new value follows from the old one, a number drawn from a queue.
+//! A loop ends when one of its conditions to leave holds. It waits if these depend on memory that other threads write, and
+//! some way around the loop changes nothing of its own that they depend on: a counter, an index, a place in a list. What
+//! makes progress whenever it fails is no wait: an exchange whose new value depends on the old one, a number drawn from a queue.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     super::{ast::Node, index::Index, source::Source},
     functions::{self, Functions},
-    variables::{self, Change},
+    statements::{branches, Loop},
+    summaries::Summaries,
+    variables::{self, Change, Graph},
 };
 
 /// Loops of the unit that wait.
@@ -18,18 +20,11 @@ pub fn waits<'n, 'a>(
     index: &Index,
     s: &Source<'_>,
 ) -> Vec<&'n Node<'a>> {
-    let mut unit = Unit {
-        functions,
-        index,
-        s,
-        reading: HashSet::new(),
-        advancing: HashSet::new(),
-    };
-    unit.summaries();
+    let summaries = Summaries::new(functions, index, s);
     let mut out = Vec::new();
     for f in &functions.all {
         f.body.walk(&mut |n| {
-            if Loop::new(n).is_some_and(|l| unit.is_wait(&l)) {
+            if Loop::new(n).is_some_and(|l| waits_in(&l, &summaries)) {
                 out.push(n);
             }
             true
@@ -38,80 +33,18 @@ pub fn waits<'n, 'a>(
     out
 }
 
-struct Unit<'u, 'n, 'a> {
-    functions: &'u Functions<'n, 'a>,
-    index: &'u Index,
-    s: &'u Source<'u>,
-    /// Functions that return what other threads write.
-    reading: HashSet<usize>,
-    /// Functions that draw a number, or exchange until they succeed.
-    advancing: HashSet<usize>,
+fn waits_in<'n, 'a>(l: &Loop<'n, 'a>, summaries: &Summaries<'_, 'n, 'a>) -> bool {
+    if l.condition.is_some_and(is_false) || summaries.meets(l.body) {
+        return false;
+    }
+    LoopFacts::new(l, summaries).is_some_and(|facts| facts.has_idle_round(l))
 }
 
-/// A loop by its parts.
-struct Loop<'n, 'a> {
-    condition: Option<&'n Node<'a>>,
-    step: Option<&'n Node<'a>>,
-    body: &'n Node<'a>,
-}
-
-impl<'n, 'a> Loop<'n, 'a> {
-    fn new(n: &'n Node<'a>) -> Option<Self> {
-        let parts = n.inner.as_slice();
-        let some = |n: &'n Node<'a>| (!n.kind.is_empty()).then_some(n);
-        Some(match (n.kind.as_ref(), parts) {
-            ("ForStmt", [_, _, condition, step, body]) => Self {
-                condition: some(condition),
-                step: some(step),
-                body,
-            },
-            ("WhileStmt", [.., condition, body]) => Self {
-                condition: Some(condition),
-                step: None,
-                body,
-            },
-            ("DoStmt", [body, condition]) => Self {
-                condition: Some(condition),
-                step: None,
-                body,
-            },
-            _ => return None,
-        })
-    }
-
-    fn parts(&self) -> impl Iterator<Item = &'n Node<'a>> {
-        [Some(self.body), self.step, self.condition]
-            .into_iter()
-            .flatten()
-    }
-}
-
-/// Ways to the end of a statement: with own progress, without, or none.
-#[derive(Clone, Copy, Default)]
-struct Ways {
-    progress: bool,
-    none: bool,
-}
-
-impl Ways {
-    fn either(self, other: Self) -> Self {
-        Self {
-            progress: self.progress || other.progress,
-            none: self.none || other.none,
-        }
-    }
-
-    /// The same ways, with progress.
-    fn advanced(self) -> Self {
-        Self {
-            progress: self.progress || self.none,
-            none: false,
-        }
-    }
-
-    fn is_empty(self) -> bool {
-        !self.progress && !self.none
-    }
+/// True for the condition of a block that is left at its end: `do { } while (false);`.
+fn is_false(condition: &Node<'_>) -> bool {
+    let value = condition.peeled();
+    let literal = matches!(value.kind.as_ref(), "CXXBoolLiteralExpr" | "IntegerLiteral");
+    literal && matches!(value.value.as_ref(), "false" | "0")
 }
 
 /// A condition in a loop.
@@ -124,16 +57,36 @@ struct Choice<'n> {
     changed: HashSet<&'n str>,
 }
 
-impl<'n> Choice<'n> {
-    fn new(n: &'n Node<'_>, unit: &Unit<'_, '_, '_>) -> Option<Self> {
-        let (condition, branches) = (n.kind == "IfStmt").then(|| branches(n))?;
-        let changes = branches.iter().flat_map(variables::changes);
-        Some(Self {
+/// Variables that are changed by the expressions below `n`; the conditions there are added to `choices`.
+fn changed_below<'n, 'a>(
+    n: &'n Node<'a>,
+    by_node: &HashMap<*const Node<'a>, Vec<&'n str>>,
+    summaries: &Summaries<'_, 'n, 'a>,
+    choices: &mut Vec<Choice<'n>>,
+) -> HashSet<&'n str> {
+    let own = by_node.get(&std::ptr::from_ref(n)).into_iter().flatten();
+    let mut out: HashSet<&str> = own.copied().collect();
+    if n.kind == "IfStmt" {
+        let (first, condition, branches) = branches(n);
+        let mut changed = HashSet::new();
+        for branch in branches {
+            changed.extend(changed_below(branch, by_node, summaries, choices));
+        }
+        choices.push(Choice {
             named: condition.map(variables::named).unwrap_or_default(),
-            reads: condition.is_some_and(|c| unit.is_foreign(c)),
-            changed: changes.map(|c| c.variable).collect(),
-        })
+            reads: condition.is_some_and(|c| summaries.reads_shared(c)),
+            changed: changed.clone(),
+        });
+        out.extend(changed);
+        for part in first.iter().chain(condition) {
+            out.extend(changed_below(part, by_node, summaries, choices));
+        }
+        return out;
     }
+    for child in &n.inner {
+        out.extend(changed_below(child, by_node, summaries, choices));
+    }
+    out
 }
 
 /// Adds to a set until nothing is added.
@@ -147,206 +100,157 @@ fn grow<'n>(set: &mut HashSet<&'n str>, mut add: impl FnMut(&mut HashSet<&'n str
     }
 }
 
-/// Facts about one loop.
-struct Judge<'u, 'n, 'a> {
-    unit: &'u Unit<'u, 'n, 'a>,
-    changes: Vec<Change<'n, 'a>>,
-    /// Variables that the conditions to leave follow from.
-    deciding: HashSet<&'n str>,
-    /// Variables that the loop sets to what other threads write, or to what follows from it.
-    foreign: HashSet<&'n str>,
-    /// Conditions to leave.
-    exits: Vec<&'n Node<'a>>,
+/// Ways to the end of a statement: with progress of the loop's own, and without.
+#[derive(Clone, Copy, Default)]
+struct Ways {
+    progress: bool,
+    idle: bool,
 }
 
-impl<'n, 'a> Unit<'_, 'n, 'a> {
-    /// Finds functions that read and advance through others too.
-    fn summaries(&mut self) {
-        loop {
-            let before = self.reading.len() + self.advancing.len();
-            for (i, f) in self.functions.all.iter().enumerate() {
-                if self.is_foreign(f.body) {
-                    self.reading.insert(i);
-                }
-                let changes = variables::changes(f.body);
-                let advances = |n: &Node<'_>| {
-                    self.draws(n) || self.retries(n, &changes) || self.calls_advancing(n)
-                };
-                if f.body.any(&mut |n| advances(n)) {
-                    self.advancing.insert(i);
-                }
-            }
-            if self.reading.len() + self.advancing.len() == before {
-                return;
-            }
+impl Ways {
+    fn either(self, other: Self) -> Self {
+        Self {
+            progress: self.progress || other.progress,
+            idle: self.idle || other.idle,
         }
     }
 
-    /// Some expression in `n` has a value that other threads write.
-    fn is_foreign(&self, n: &Node<'_>) -> bool {
-        n.any(&mut |n| self.reads(n))
-    }
-
-    /// The expression itself reads memory of other threads.
-    fn reads(&self, n: &Node<'_>) -> bool {
-        if functions::is_call(n) {
-            let name = variables::callee_name(n);
-            let library = name.starts_with("atomic_") && !name.starts_with("atomic_store");
-            let own = self.functions.called(n);
-            return library || own.is_some_and(|f| self.reading.contains(&f));
+    /// The same ways, with progress.
+    fn advanced(self) -> Self {
+        Self {
+            progress: self.progress || self.idle,
+            idle: false,
         }
-        n.cast_kind == "LValueToRValue"
-            && n.inner.first().is_some_and(|place| {
-                let space = self.index.object_space(place, self.s);
-                matches!(space, "device" | "threadgroup")
-            })
     }
 
-    /// The expression draws a number: each call goes on by one.
-    fn draws(&self, n: &Node<'_>) -> bool {
-        if !functions::is_call(n) {
-            return false;
+    fn is_empty(self) -> bool {
+        !self.progress && !self.idle
+    }
+}
+
+/// Facts about one loop.
+struct LoopFacts<'u, 'n, 'a> {
+    summaries: &'u Summaries<'u, 'n, 'a>,
+    changes: Vec<Change<'n, 'a>>,
+    graph: Graph<'n>,
+    /// Expressions whose change of a variable depends on what it was in the round before.
+    moves: HashSet<*const Node<'a>>,
+    /// Variables that the conditions to leave depend on.
+    deciding: HashSet<&'n str>,
+    /// Variables that the loop sets to what other threads write, or to what depends on it.
+    foreign: HashSet<&'n str>,
+    /// Conditions to leave, each of parts that hold together.
+    exits: Vec<Vec<&'n Node<'a>>>,
+}
+
+impl<'u, 'n, 'a> LoopFacts<'u, 'n, 'a> {
+    /// Facts about a loop whose conditions to leave depend on what other threads write; `None` for others.
+    fn new(l: &Loop<'n, 'a>, summaries: &'u Summaries<'u, 'n, 'a>) -> Option<Self> {
+        let mut exits = Vec::new();
+        if let Some(condition) = l.condition {
+            // The loop is left when one of the parts does not hold.
+            let parts = split(condition, "&&").into_iter();
+            exits.extend(parts.map(|part| split(part, "||")));
         }
-        let count = functions::arguments(n).get(1).map(Node::peeled);
-        let zero = count.is_some_and(|c| c.value == "0");
-        matches!(
-            variables::callee_name(n),
-            "atomic_fetch_add_explicit" | "atomic_fetch_sub_explicit"
-        ) && !zero
-    }
-
-    fn calls_advancing(&self, n: &Node<'_>) -> bool {
-        let called = functions::is_call(n)
-            .then(|| self.functions.called(n))
-            .flatten();
-        called.is_some_and(|f| self.advancing.contains(&f))
-    }
-
-    /// The expression is an exchange whose new value follows from the old one: when it fails, another thread has succeeded.
-    fn retries(&self, n: &Node<'_>, changes: &[Change<'_, '_>]) -> bool {
-        let (Some(old), Some(new)) = (exchanged(n), functions::arguments(n).get(2)) else {
-            return false;
-        };
-        variables::closure(variables::named(new), changes).contains(old)
-    }
-
-    fn is_wait(&self, l: &Loop<'n, 'a>) -> bool {
-        let mut exits: Vec<&Node<'_>> = l.condition.into_iter().collect();
         leaving(l.body, &mut Vec::new(), true, &mut exits);
-        let changes: Vec<Change<'_, '_>> = l.parts().flat_map(variables::changes).collect();
+        let changes: Vec<Change<'_, '_>> = l.parts().flat_map(|p| summaries.changes(p)).collect();
+        let mut by_node: HashMap<*const Node<'a>, Vec<&str>> = HashMap::new();
+        for c in &changes {
+            by_node
+                .entry(std::ptr::from_ref(c.at))
+                .or_default()
+                .push(c.variable);
+        }
         let mut choices = Vec::new();
         for part in l.parts() {
+            changed_below(part, &by_node, summaries, &mut choices);
+        }
+        let mut out = Self {
+            summaries,
+            graph: Graph::new(&changes),
+            moves: HashSet::new(),
+            deciding: HashSet::new(),
+            foreign: foreign(&changes, &choices, summaries),
+            exits,
+            changes,
+        };
+        if !out.exits.iter().flatten().any(|n| out.depends_on_others(n)) {
+            return None;
+        }
+        // Many ways to leave have parts in common.
+        let mut parts: HashMap<*const Node<'a>, (HashSet<&str>, bool)> = HashMap::new();
+        for n in out.exits.iter().flatten() {
+            let part = parts.entry(std::ptr::from_ref(*n));
+            part.or_insert_with(|| (out.origins(n, &choices), out.depends_on_others(n)));
+        }
+        let mut asked: HashSet<&str> = parts.values().flat_map(|(o, _)| o).copied().collect();
+        for part in l.parts() {
             part.walk(&mut |n| {
-                choices.extend(Choice::new(n, self));
+                if variables::exchanged(n).is_some() {
+                    asked.extend(
+                        functions::arguments(n)
+                            .first()
+                            .into_iter()
+                            .flat_map(variables::named),
+                    );
+                }
                 true
             });
         }
-        let read = exits.iter().flat_map(|n| variables::named(n)).collect();
-        let mut deciding = variables::closure(read, &changes);
-        grow(&mut deciding, |deciding| {
-            let choosing = choices.iter().filter(|c| !c.changed.is_disjoint(deciding));
+        let moving = |c: &&Change<'n, 'a>| {
+            asked.contains(c.variable) && out.graph.closure(c.from.clone()).contains(c.variable)
+        };
+        let moving: Vec<&Change<'_, '_>> = out.changes.iter().filter(moving).collect();
+        for (origins, waits) in parts.values_mut() {
+            *waits &= !moving.iter().any(|c| origins.contains(c.variable));
+        }
+        let mut deciding = HashSet::new();
+        for exit in &out.exits {
+            let of_exit = || exit.iter().map(|n| &parts[&std::ptr::from_ref(*n)]);
+            // Where one part waits, progress by another one does not leave.
+            if !of_exit().any(|(_, waits)| *waits) {
+                deciding.extend(of_exit().flat_map(|(origins, _)| origins));
+            }
+        }
+        out.moves = moving.iter().map(|c| std::ptr::from_ref(c.at)).collect();
+        out.deciding = deciding;
+        Some(out)
+    }
+
+    /// Variables that an expression depends on, by the conditions under which they are changed too.
+    fn origins(&self, n: &'n Node<'a>, choices: &[Choice<'n>]) -> HashSet<&'n str> {
+        let mut out = self.graph.closure(variables::named(n));
+        grow(&mut out, |out| {
+            let choosing = choices.iter().filter(|c| !c.changed.is_disjoint(out));
             let read = choosing
                 .flat_map(|c| &c.named)
-                .chain(&*deciding)
+                .chain(&*out)
                 .copied()
                 .collect();
-            deciding.extend(variables::closure(read, &changes));
+            out.extend(self.graph.closure(read));
         });
-        let reading: Vec<bool> = changes
-            .iter()
-            .map(|c| c.values.iter().any(|v| self.is_foreign(v)))
-            .collect();
-        let mut foreign = HashSet::new();
-        grow(&mut foreign, |foreign| {
-            for (c, reads) in changes.iter().zip(&reading) {
-                if *reads || !c.from.is_disjoint(foreign) {
-                    foreign.insert(c.variable);
-                }
-            }
-            for c in &choices {
-                if c.reads || !c.named.is_disjoint(foreign) {
-                    foreign.extend(&c.changed);
-                }
-            }
-        });
-        let decided = exits.iter().any(|n| self.is_foreign(n)) || !foreign.is_disjoint(&deciding);
-        let judge = Judge {
-            unit: self,
-            changes,
-            deciding,
-            foreign,
-            exits,
-        };
-        decided && !self.meets(l.body) && judge.goes_round_idle(l)
+        out
     }
 
-    /// True for steps that the threads of a threadgroup take together: they meet at a barrier, and they write what they read.
-    fn meets(&self, body: &Node<'_>) -> bool {
-        let calls = |n: &Node<'_>, found: &dyn Fn(&str) -> bool| {
-            functions::is_call(n) && found(variables::callee_name(n))
-        };
-        let meets = body.any(&mut |n| calls(n, &|name| name == "threadgroup_barrier"));
-        let stores = |n: &Node<'_>| {
-            n.opcode.ends_with('=')
-                && matches!(n.kind.as_ref(), "BinaryOperator" | "CompoundAssignOperator")
-                && n.inner.first().is_some_and(|to| {
-                    matches!(
-                        self.index.object_space(to, self.s),
-                        "device" | "threadgroup"
-                    )
-                })
-        };
-        let writes =
-            |name: &str| name.starts_with("atomic_fetch_") || name.starts_with("atomic_store");
-        meets && body.any(&mut |n| stores(n) || calls(n, &writes))
+    fn depends_on_others(&self, n: &Node<'_>) -> bool {
+        self.summaries.reads_shared(n)
+            || n.any(&mut |n| variables::place(n).is_some_and(|v| self.foreign.contains(v)))
     }
-}
 
-/// Conditions around each statement that leaves the loop.
-fn leaving<'n, 'a>(
-    n: &'n Node<'a>,
-    around: &mut Vec<&'n Node<'a>>,
-    breaks: bool,
-    out: &mut Vec<&'n Node<'a>>,
-) {
-    match n.kind.as_ref() {
-        "BreakStmt" if breaks => out.extend(around.iter()),
-        "ReturnStmt" => out.extend(around.iter()),
-        "IfStmt" => {
-            let (condition, branches) = branches(n);
-            around.extend(condition);
-            for branch in branches {
-                leaving(branch, around, breaks, out);
-            }
-            around.pop();
-        }
-        kind => {
-            let own = !matches!(kind, "ForStmt" | "WhileStmt" | "DoStmt" | "SwitchStmt");
-            for child in &n.inner {
-                leaving(child, around, breaks && own, out);
-            }
-        }
-    }
-}
-
-/// Condition and branches of an `if`.
-pub(super) fn branches<'n, 'a>(n: &'n Node<'a>) -> (Option<&'n Node<'a>>, &'n [Node<'a>]) {
-    let at = usize::from(n.has_init) + usize::from(n.has_var);
-    (n.inner.get(at), n.inner.get(at + 1..).unwrap_or_default())
-}
-
-impl<'n, 'a> Judge<'_, 'n, 'a> {
     /// Some way around the loop makes no progress of its own.
-    fn goes_round_idle(&self, l: &Loop<'n, 'a>) -> bool {
+    fn has_idle_round(&self, l: &Loop<'n, 'a>) -> bool {
         let mut again = Ways::default();
         let start = Ways {
             progress: false,
-            none: true,
+            idle: true,
         };
         let end = self.ways(l.body, start, false, &mut again).either(again);
-        let steps = [l.step, l.condition];
-        let advanced = steps.into_iter().flatten().any(|n| self.advances(n, false));
-        end.none && !advanced
+        let others = [l.step, l.declared, l.condition];
+        let advanced = others
+            .into_iter()
+            .flatten()
+            .any(|n| self.advances(n, false));
+        end.idle && !advanced
     }
 
     /// Ways to the end of a statement from the ways to its begin; ways to the next round are added to `again`. `inside` says
@@ -356,27 +260,27 @@ impl<'n, 'a> Judge<'_, 'n, 'a> {
             return from;
         }
         match n.kind.as_ref() {
-            "CompoundStmt" => n
-                .inner
-                .iter()
-                .fold(from, |w, c| self.ways(c, w, inside, again)),
+            "CompoundStmt" => {
+                let statements = n.inner.iter();
+                statements.fold(from, |w, c| self.ways(c, w, inside, again))
+            }
             "BreakStmt" | "ReturnStmt" => Ways::default(),
             "ContinueStmt" => {
                 *again = again.either(from);
                 Ways::default()
             }
             "IfStmt" => {
-                let (condition, branches) = branches(n);
-                let foreign = condition.is_some_and(|c| self.follows_from_others(c));
-                let from = match condition {
-                    Some(c) if self.advances(c, inside) => from.advanced(),
-                    _ => from,
+                let (_, condition, branches) = branches(n);
+                let foreign = condition.is_some_and(|c| self.depends_on_others(c));
+                let after = |advances: bool| if advances { from.advanced() } else { from };
+                let holds = after(condition.is_some_and(|c| self.advances(c, inside)));
+                let fails = after(condition.is_some_and(|c| self.surely_advances(c, inside)));
+                let mut way = |branch: Option<&'n Node<'a>>, from: Ways| {
+                    branch.map_or(from, |b| self.ways(b, from, true, again))
                 };
-                let mut ends = branches.iter().map(|b| self.ways(b, from, true, again));
-                let then = ends.next().unwrap_or(from);
-                let or_else = ends.next().unwrap_or(from);
-                let both = then.either(or_else);
-                // A condition on values of its own is taken to choose well.
+                let then = way(branches.first(), holds);
+                let both = then.either(way(branches.get(1), fails));
+                // A condition on values of its own is assumed to choose a way with progress.
                 if both.progress && !foreign {
                     both.advanced()
                 } else {
@@ -387,8 +291,7 @@ impl<'n, 'a> Judge<'_, 'n, 'a> {
             "ForStmt" | "WhileStmt" | "DoStmt" | "SwitchStmt" => {
                 let advanced = self.advances(n, true);
                 let end = if advanced { from.advanced() } else { from };
-                let goes_on = n.kind == "SwitchStmt" && n.any(&mut |n| n.kind == "ContinueStmt");
-                if goes_on {
+                if n.kind == "SwitchStmt" && n.any(&mut |n| n.kind == "ContinueStmt") {
                     *again = again.either(end);
                 }
                 end
@@ -398,69 +301,85 @@ impl<'n, 'a> Judge<'_, 'n, 'a> {
         }
     }
 
-    fn follows_from_others(&self, n: &Node<'_>) -> bool {
-        self.unit.is_foreign(n)
-            || n.any(&mut |n| variables::variable(n).is_some_and(|v| self.foreign.contains(v)))
-    }
-
-    /// The value follows from the variable's own, or from what it was in the round before.
-    fn goes_on(&self, c: &Change<'n, '_>) -> bool {
-        variables::closure(c.from.clone(), &self.changes).contains(c.variable)
-    }
-
-    /// The expression is an exchange at a place that the loop goes on from: the next free one is looked for.
-    fn searches(&self, n: &Node<'_>) -> bool {
-        let place = exchanged(n).and_then(|_| functions::arguments(n).first());
-        let named = place.map(variables::named).unwrap_or_default();
-        self.changes
-            .iter()
-            .any(|c| named.contains(c.variable) && self.goes_on(c))
-    }
-
     /// The expressions below `n` change what the loop ends by, from what it was.
     fn advances(&self, n: &'n Node<'a>, inside: bool) -> bool {
-        let own = variables::changes(n).iter().any(|c| {
-            let goes_on = self.goes_on(c);
-            let set = (inside || self.is_flag(c.variable))
-                && c.at.kind != "VarDecl"
-                && c.from.is_disjoint(&self.foreign)
-                && !c.values.iter().any(|v| self.unit.is_foreign(v));
-            self.deciding.contains(c.variable) && (goes_on || set)
+        let own = self.summaries.changes(n).iter().any(|c| {
+            let set = || {
+                (inside || self.is_flag(c.variable))
+                    && c.at.kind != "VarDecl"
+                    && c.from.is_disjoint(&self.foreign)
+                    && !c.values.iter().any(|v| self.summaries.reads_shared(v))
+            };
+            self.deciding.contains(c.variable)
+                && (self.moves.contains(&std::ptr::from_ref(c.at)) || set())
         });
         own || n.any(&mut |n| {
-            self.unit.retries(n, &self.changes)
-                || self.searches(n)
-                || self.unit.calls_advancing(n)
-                || self.unit.draws(n) && self.ends_in_order(n)
-                || exchanged(n).is_some_and(|old| {
-                    self.ends_in_order_of(&|n| variables::variable(n) == Some(old))
-                })
+            self.summaries.advances(n)
+                || self.summaries.draws(n) && self.ends_in_order_of_draw(n)
+                || variables::exchanged(n).is_some_and(|old| self.exchange_advances(n, old))
         })
+    }
+
+    /// Does the work of [`Self::advances`] for those parts of a condition that are reached whatever other threads write.
+    fn surely_advances(&self, n: &'n Node<'a>, inside: bool) -> bool {
+        let inner = n.peeled();
+        match (inner.opcode.as_ref(), inner.inner.as_slice()) {
+            ("&&" | "||", [first, second]) => {
+                let second =
+                    || !self.depends_on_others(first) && self.surely_advances(second, inside);
+                self.surely_advances(first, inside) || second()
+            }
+            ("!", [operand]) => self.surely_advances(operand, inside),
+            _ => self.advances(n, inside),
+        }
+    }
+
+    /// When the exchange fails, another thread has succeeded, or the loop goes on elsewhere or ends.
+    fn exchange_advances(&self, n: &'n Node<'a>, old: &str) -> bool {
+        let place = functions::arguments(n).first().map(variables::named);
+        let moving = |c: &Change<'_, '_>| self.moves.contains(&std::ptr::from_ref(c.at));
+        let searches = place.is_some_and(|named| {
+            let changes = self.changes.iter();
+            changes.filter(|c| named.contains(c.variable)).any(moving)
+        });
+        let names = |exit: &Node<'_>| {
+            exit.any(&mut |n| variables::place(n) == Some(old))
+                && !exit.any(&mut |c| std::ptr::eq(c, n))
+        };
+        let changes = self.changes.iter().filter(|c| c.variable == old).count();
+        let tells = changes == 1 && self.exits.iter().flatten().any(|exit| names(exit));
+        searches
+            || tells
+            || variables::retries(n, &self.changes, &self.graph)
+            || self.ends_in_order_of(&|n| variables::place(n) == Some(old))
     }
 
     /// A `bool` that a condition to leave names.
     fn is_flag(&self, variable: &str) -> bool {
-        let names =
-            |n: &Node<'_>| variables::variable(n) == Some(variable) && n.ty.text() == "bool";
-        self.exits.iter().any(|exit| exit.any(&mut |n| names(n)))
+        let names = |n: &Node<'_>| variables::place(n) == Some(variable) && n.ty.text() == "bool";
+        let mut exits = self.exits.iter().flatten();
+        exits.any(|exit| exit.any(&mut |n| names(n)))
     }
 
     /// A number that was drawn ends the loop when it is large, not when it is one value, as a lock's.
-    fn ends_in_order(&self, draw: &Node<'_>) -> bool {
-        let holder = self.changes.iter().find(|c| {
-            c.values
-                .iter()
-                .any(|v| v.any(&mut |n| std::ptr::eq(n, draw)))
-        });
+    fn ends_in_order_of_draw(&self, draw: &Node<'_>) -> bool {
+        let is_draw = |n: &Node<'_>| std::ptr::eq(n, draw);
+        let holder = self
+            .changes
+            .iter()
+            .find(|c| c.values.iter().any(|v| v.any(&mut |n| is_draw(n))));
         self.ends_in_order_of(&|n| {
-            std::ptr::eq(n, draw)
-                || holder.is_some_and(|c| variables::variable(n) == Some(c.variable))
+            let depends = |c: &Change<'n, 'a>| {
+                let variable = variables::place(n).and_then(|v| self.graph.own(v));
+                variable.is_some_and(|v| self.graph.closure([v].into()).contains(c.variable))
+            };
+            is_draw(n) || holder.is_some_and(depends)
         })
     }
 
     /// A condition to leave asks which of two values is larger, of which one is found by `holds`.
     fn ends_in_order_of(&self, holds: &dyn Fn(&Node<'_>) -> bool) -> bool {
-        self.exits.iter().any(|exit| {
+        self.exits.iter().flatten().any(|exit| {
             exit.any(&mut |n| {
                 matches!(n.opcode.as_ref(), "<" | ">" | "<=" | ">=") && n.any(&mut |n| holds(n))
             })
@@ -468,11 +387,70 @@ impl<'n, 'a> Judge<'_, 'n, 'a> {
     }
 }
 
-/// The variable with the old value, of a comparison and exchange.
-fn exchanged<'n>(n: &'n Node<'_>) -> Option<&'n str> {
-    let compares = variables::callee_name(n).starts_with("atomic_compare_exchange");
-    functions::arguments(n)
-        .get(1)
-        .filter(|_| compares)
-        .and_then(variables::root)
+/// Variables that a loop sets to what other threads write, to what depends on it, or under a condition on it.
+fn foreign<'n, 'a>(
+    changes: &[Change<'n, 'a>],
+    choices: &[Choice<'n>],
+    summaries: &Summaries<'_, 'n, 'a>,
+) -> HashSet<&'n str> {
+    let reading: Vec<bool> = changes
+        .iter()
+        .map(|c| c.values.iter().any(|v| summaries.reads_shared(v)))
+        .collect();
+    let mut out = HashSet::new();
+    grow(&mut out, |out| {
+        for (c, reads) in changes.iter().zip(&reading) {
+            if *reads || !c.from.is_disjoint(out) {
+                out.insert(c.variable);
+            }
+        }
+        for c in choices {
+            if c.reads || !c.named.is_disjoint(out) {
+                out.extend(&c.changed);
+            }
+        }
+    });
+    out
+}
+
+/// Conditions around each statement that leaves the loop.
+fn leaving<'n, 'a>(
+    n: &'n Node<'a>,
+    around: &mut Vec<&'n Node<'a>>,
+    breaks: bool,
+    out: &mut Vec<Vec<&'n Node<'a>>>,
+) {
+    match n.kind.as_ref() {
+        "BreakStmt" if breaks => out.push(around.clone()),
+        "ReturnStmt" => out.push(around.clone()),
+        "IfStmt" => {
+            let (_, condition, branches) = branches(n);
+            for (branch, operator) in branches.iter().zip(["&&", "||"]) {
+                let outer = around.len();
+                around.extend(condition.into_iter().flat_map(|c| split(c, operator)));
+                leaving(branch, around, breaks, out);
+                around.truncate(outer);
+            }
+        }
+        kind => {
+            let own = !matches!(kind, "ForStmt" | "WhileStmt" | "DoStmt" | "SwitchStmt");
+            for child in &n.inner {
+                leaving(child, around, breaks && own, out);
+            }
+        }
+    }
+}
+
+/// Operands of a chain of one logical operator.
+fn split<'n, 'a>(n: &'n Node<'a>, operator: &str) -> Vec<&'n Node<'a>> {
+    let inner = n.peeled();
+    if inner.kind == "BinaryOperator" && inner.opcode == operator {
+        inner
+            .inner
+            .iter()
+            .flat_map(|c| split(c, operator))
+            .collect()
+    } else {
+        vec![n]
+    }
 }

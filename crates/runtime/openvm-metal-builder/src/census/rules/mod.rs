@@ -140,6 +140,7 @@ impl Check<'_> {
         self.literal(n);
         self.vectors(n);
         self.lane(n);
+        self.components(n);
         n.inner.iter().for_each(|c| self.node(c));
     }
 
@@ -148,8 +149,7 @@ impl Check<'_> {
         let Some(d) = self.index.declared.get(n.id.as_ref()) else {
             return;
         };
-        let stars = stars(&n.ty.qual_type);
-        if stars > 1 && !d.deduced && d.spaces.len() < stars {
+        if d.stars > 1 && !d.deduced && d.spaces.len() < d.stars {
             self.unspaced(n);
         }
     }
@@ -161,10 +161,9 @@ impl Check<'_> {
         };
         let t = self.s.t;
         let words = (self.s.token(from)..t.len()).map(|i| t.at(i));
-        let spaces = words
-            .take_while(|w| *w != ";")
-            .filter(|w| index::SPACES.contains(w));
-        if spaces.count() < stars(&n.ty.qual_type) {
+        let words: Vec<&str> = words.take_while(|w| *w != ";").collect();
+        let count = |found: &dyn Fn(&str) -> bool| words.iter().filter(|w| found(w)).count();
+        if count(&|w| index::SPACES.contains(&w)) < count(&|w| w == "*") {
             self.unspaced(n);
         }
     }
@@ -286,21 +285,6 @@ impl Check<'_> {
             .filter(|f| !f.contains('*'))
             .find_map(|f| self.refused(f, depth + 1))
     }
-}
-
-/// Pointers in a type, outside of the arguments of templates and functions.
-fn stars(ty: &str) -> usize {
-    let mut depth = 0usize;
-    let mut out = 0;
-    for c in ty.chars() {
-        match c {
-            '<' | '(' => depth += 1,
-            '>' | ')' => depth = depth.saturating_sub(1),
-            '*' if depth == 0 => out += 1,
-            _ => {}
-        }
-    }
-    out
 }
 
 /// The numbers that a pointer of a key's type points to, whatever their sign; `None` for other types.

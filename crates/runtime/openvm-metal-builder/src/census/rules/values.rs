@@ -47,9 +47,13 @@ impl Check<'_> {
             Some(r) => &r.id,
             None => &c.referenced_member_decl,
         });
-        let library = self.index.library.get(id);
-        let allowed = |name: &String| IN_CONSTANTS.iter().any(|a| name.starts_with(a));
-        self.index.constexpr.contains(id) || library.is_some_and(allowed)
+        let library = self.index.library.get(id).map(String::as_str);
+        let name = library.unwrap_or_else(|| variables::callee_name(call));
+        let allowed = IN_CONSTANTS.iter().any(|a| name.starts_with(a));
+        // Clang declares its own functions where they are called.
+        let builtin = name.starts_with("__builtin_");
+        let declared = self.index.declared.contains_key(id);
+        self.index.constexpr.contains(id) || builtin || allowed && !declared
     }
 
     pub(super) fn literal(&mut self, n: &Node<'_>) {
@@ -94,13 +98,22 @@ impl Check<'_> {
                 "a vector of bool is no vector of integers"
             }
             ("CallExpr", [_, _, _, condition])
-                if variables::callee_name(n) == "select" && self.is_mask(condition) =>
+                if variables::callee_name(n) == "select"
+                    && self.is_library(n)
+                    && self.is_mask(condition) =>
             {
                 "the condition of `select` is a vector of integers, not of bool"
             }
             _ => return,
         };
         self.find(n, "metal-syntax", message.into(), convert);
+    }
+
+    /// The call is one of a function that the unit does not declare.
+    fn is_library(&self, call: &Node<'_>) -> bool {
+        let callee = call.inner.first().map(Node::peeled);
+        let reference = callee.and_then(|c| c.referenced_decl.as_ref());
+        reference.is_some_and(|r| self.index.library.contains_key(r.id.as_ref()))
     }
 
     fn class(&self, n: &Node<'_>) -> String {
@@ -115,50 +128,88 @@ impl Check<'_> {
     fn is_comparison(&self, n: &Node<'_>) -> bool {
         let n = n.peeled();
         let compares = ["<", ">", "<=", ">=", "==", "!=", "&&", "||", "!"];
-        compares.contains(&n.opcode.as_ref()) && self.is_vector(n)
+        let joins = ["&", "|", "^"].contains(&n.opcode.as_ref());
+        self.is_vector(n)
+            && (compares.contains(&n.opcode.as_ref())
+                || joins && n.inner.iter().all(|operand| self.is_comparison(operand)))
     }
 
     fn keeps(&self, to: &Node<'_>, value: &Node<'_>) -> bool {
-        self.is_comparison(value) && self.is_vector(to) && !self.class(to).starts_with("bool")
+        let deduced = self
+            .index
+            .declared
+            .get(to.id.as_ref())
+            .is_some_and(|d| d.is_auto);
+        self.is_comparison(value)
+            && self.is_vector(to)
+            && !self.class(to).starts_with("bool")
+            && !deduced
+            && !self.may_be_bools(to)
+    }
+
+    /// An expression whose vector of integers may be Metal's vector of bool: a deduced variable, a call, a choice.
+    fn may_be_bools(&self, n: &Node<'_>) -> bool {
+        let n = n.peeled();
+        let variable = variables::variable(n).and_then(|id| self.index.declared.get(id));
+        match n.kind.as_ref() {
+            "DeclRefExpr" => variable.is_none_or(|d| d.is_auto),
+            "VarDecl" => false,
+            _ if n.kind.contains("Call") => variables::callee_name(n) != "__make",
+            _ => n.kind == "ConditionalOperator",
+        }
     }
 
     fn is_mask(&self, n: &Node<'_>) -> bool {
         let inner = n.peeled();
-        let names = matches!(
-            inner.kind.as_ref(),
-            "DeclRefExpr" | "MemberExpr" | "CallExpr"
-        );
+        let names = matches!(inner.kind.as_ref(), "DeclRefExpr" | "MemberExpr");
         let class = self.class(inner);
+        let integers = [
+            "int", "uint", "short", "ushort", "char", "uchar", "long", "ulong",
+        ];
         names
             && self.is_vector(inner)
-            && [
-                "int", "uint", "short", "ushort", "char", "uchar", "long", "ulong",
-            ]
-            .iter()
-            .any(|t| {
+            && !self.may_be_bools(inner)
+            && integers.iter().any(|t| {
                 class
                     .strip_prefix(t)
                     .is_some_and(|n| matches!(n, "2" | "3" | "4"))
             })
     }
 
+    /// Components of a vector's arguments: one, or as many as the vector has.
+    pub(super) fn components(&mut self, n: &Node<'_>) {
+        let arguments = functions::arguments(n);
+        if variables::callee_name(n) != "__make" || arguments.is_empty() {
+            return;
+        }
+        let of = |n: &Node<'_>| self.index.components(n.ty.text());
+        let (Some(wanted), Some(given)) = (of(n), arguments.iter().map(of).sum::<Option<usize>>())
+        else {
+            return;
+        };
+        if given != wanted && given != 1 {
+            self.find(
+                n,
+                "metal-syntax",
+                format!("a vector of {wanted} is made of {given} components"),
+                "give one number, or as many as the vector has; take components of a larger one (`v.xyz`)",
+            );
+        }
+    }
+
     /// A lane by a number that no SIMD-group has.
     pub(super) fn lane(&mut self, n: &Node<'_>) {
         let name = variables::callee_name(n);
         let shuffles = name.starts_with("simd_shuffle") || name == "simd_broadcast";
-        let lane = functions::arguments(n).last().filter(|_| shuffles);
-        let mut number = None;
-        if let Some(lane) = lane {
-            number = literal_of(lane).and_then(|text| text.parse::<u32>().ok());
-        }
-        if number.is_some_and(|lane| lane >= LANES) {
+        let lane = functions::arguments(n).get(1).filter(|_| shuffles);
+        let number = lane
+            .and_then(literal_of)
+            .and_then(|text| text.parse::<u32>().ok());
+        if let Some(lane) = number.filter(|lane| *lane >= LANES) {
             self.find(
                 n,
                 "simd-width",
-                format!(
-                    "`{name}` by {}: a SIMD-group has {LANES} threads",
-                    number.unwrap_or_default()
-                ),
+                format!("`{name}` by {lane}: a SIMD-group has {LANES} threads"),
                 "use [[threads_per_simdgroup]], and threadgroup memory between SIMD-groups",
             );
         }

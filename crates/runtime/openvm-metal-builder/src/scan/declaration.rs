@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     kind::{guard, kind},
+    number,
     template::{template_id, template_params},
 };
 use crate::{
@@ -100,11 +101,10 @@ impl Head {
         attributes.find(|a| a.0 == "max_total_threads_per_threadgroup")
     }
 
-    /// 1024 without the attribute.
-    fn max_threads(&self) -> u32 {
-        self.declared_threads()
-            .and_then(|a| a.1.trim_end_matches(['u', 'U']).parse().ok())
-            .unwrap_or(1024)
+    /// 1024 without the attribute; `None` of an expression without a value.
+    fn max_threads(&self, t: &Tokens) -> Option<u32> {
+        let declared = self.declared_threads();
+        declared.map_or(Some(1024), |a| number::value(t, &a.1))
     }
 }
 
@@ -180,6 +180,19 @@ fn function(t: &Tokens, head: Head, namespaces: &str, barriers: &HashSet<String>
             "begin with exactly `if (gid >= EXPRESSION_OF_PARAMETERS) return;`",
         ));
     }
+    let max_threads = head.max_threads(t);
+    if max_threads.is_none() {
+        out.findings.push(finding(
+            t,
+            open,
+            "max-threads",
+            format!(
+                "kernel `{}`: the value of max_total_threads_per_threadgroup is not known",
+                t.at(name_at)
+            ),
+            "write a number, or a constant of the file",
+        ));
+    }
     let separator = if namespaces.is_empty() { "" } else { "::" };
     let name = format!("{namespaces}{separator}{}", t.at(name_at));
     let (host_name, first) = (head.host_name(), &t.tokens[head.start]);
@@ -194,7 +207,7 @@ fn function(t: &Tokens, head: Head, namespaces: &str, barriers: &HashSet<String>
         kind,
         matrices: false,
         host_name: host_name.clone(),
-        max_threads: head.max_threads(),
+        max_threads: max_threads.unwrap_or(1024),
         declares_threads: head.declared_threads().is_some(),
         doc: first.doc.clone().unwrap_or_default(),
         doc_file: first.file.to_string(),

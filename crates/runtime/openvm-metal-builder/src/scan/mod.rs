@@ -2,6 +2,7 @@
 
 mod declaration;
 mod kind;
+mod number;
 mod template;
 
 use std::collections::HashSet;

@@ -152,6 +152,27 @@ impl Index {
         }
     }
 
+    /// Bytes of an array of numbers or vectors; `None` of other types.
+    pub fn array_bytes(&self, ty: &str) -> Option<usize> {
+        let open = array_bracket(ty)?;
+        let element = self.class(&ty[..open], Detail::Exact);
+        let bytes = match element.trim_end_matches(['2', '3', '4']) {
+            "bool" | "char" | "uchar" => 1,
+            "short" | "ushort" | "half" | "bfloat" => 2,
+            "int" | "uint" | "float" => 4,
+            "long" | "ulong" => 8,
+            _ => return None,
+        };
+        // Vectors of three take the place of four.
+        let components = self.components(&ty[..open])?.next_power_of_two();
+        let extents = ty[open..].split(['[', ']']).filter(|part| !part.is_empty());
+        extents
+            .map(|extent| extent.parse().ok())
+            .try_fold(bytes * components, |bytes, extent: Option<usize>| {
+                bytes.checked_mul(extent?)
+            })
+    }
+
     /// Components of a vector's type, 1 of a number's; `None` of other types.
     pub fn components(&self, ty: &str) -> Option<usize> {
         let class = self.class(ty, Detail::Exact);

@@ -20,6 +20,8 @@ pub struct Functions<'n, 'a> {
     pub all: Vec<Function<'n, 'a>>,
     /// Position in `all` by the address of any declaration.
     by_id: HashMap<&'n str, usize>,
+    /// Names of functions that are declared and have no body, by address.
+    bodiless: HashMap<&'n str, &'n str>,
 }
 
 const FUNCTIONS: [&str; 4] = [
@@ -31,9 +33,9 @@ const FUNCTIONS: [&str; 4] = [
 
 impl<'n, 'a> Functions<'n, 'a> {
     pub fn new(root: &'n Node<'a>, s: &Source<'_>) -> Self {
-        let (mut bodies, mut first) = (Vec::new(), HashMap::new());
+        let (mut bodies, mut first, mut bodiless) = (Vec::new(), HashMap::new(), HashMap::new());
         for n in root.inner.iter().filter(|n| n.offset(s.before).is_some()) {
-            collect(n, &mut bodies, &mut first);
+            collect(n, &mut bodies, &mut first, &mut bodiless);
         }
         let canonical = |id: &'n str| first.get(id).copied().unwrap_or(id);
         let all: Vec<Function<'n, 'a>> = bodies
@@ -54,22 +56,38 @@ impl<'n, 'a> Functions<'n, 'a> {
         let by_id = declared
             .chain(by_first.iter().map(|(id, i)| (*id, *i)))
             .collect();
-        Self { all, by_id }
+        let bodiless: HashMap<&str, &str> = bodiless;
+        Self {
+            all,
+            by_id,
+            bodiless,
+        }
     }
 
     /// Position in [`Self::all`] of the function that a name or a member names.
     pub fn named(&self, n: &Node<'_>) -> Option<usize> {
-        let id = match (n.kind.as_ref(), &n.referenced_decl) {
-            ("DeclRefExpr", Some(r)) => r.id.as_ref(),
-            ("MemberExpr", _) => n.referenced_member_decl.as_ref(),
-            _ => return None,
-        };
-        self.by_id.get(id).copied()
+        self.by_id.get(named_id(n)?).copied()
+    }
+
+    /// The name of the function that an expression names, if the unit declares it and does not define it.
+    pub fn undefined(&self, n: &Node<'_>) -> Option<&'n str> {
+        let id = named_id(n)?;
+        let name = self.bodiless.get(id).copied();
+        name.filter(|_| !self.by_id.contains_key(id))
     }
 
     /// Position of the function that a call calls; `None` for the library's.
     pub fn called(&self, call: &Node<'_>) -> Option<usize> {
         self.named(call.inner.first()?.peeled())
+    }
+}
+
+/// Address of the declaration that a name or a member names.
+fn named_id<'n>(n: &'n Node<'_>) -> Option<&'n str> {
+    match (n.kind.as_ref(), &n.referenced_decl) {
+        ("DeclRefExpr", Some(r)) => Some(r.id.as_ref()),
+        ("MemberExpr", _) => Some(n.referenced_member_decl.as_ref()),
+        _ => None,
     }
 }
 
@@ -79,6 +97,7 @@ fn collect<'n, 'a>(
     n: &'n Node<'a>,
     bodies: &mut Vec<(&'n Node<'a>, &'n Node<'a>)>,
     first: &mut HashMap<&'n str, &'n str>,
+    bodiless: &mut HashMap<&'n str, &'n str>,
 ) {
     if n.is_implicit && n.kind != "CXXRecordDecl" {
         return;
@@ -98,6 +117,8 @@ fn collect<'n, 'a>(
             }
             if let Some(body) = n.inner.iter().find(|c| c.kind == "CompoundStmt") {
                 bodies.push((n, body));
+            } else if n.explicitly_defaulted.is_empty() {
+                bodiless.insert(&n.id, &n.name);
             }
             return;
         }
@@ -106,7 +127,7 @@ fn collect<'n, 'a>(
     };
     for (i, child) in n.inner.iter().enumerate() {
         if Some(i) != pattern {
-            collect(child, bodies, first);
+            collect(child, bodies, first, bodiless);
         }
     }
 }

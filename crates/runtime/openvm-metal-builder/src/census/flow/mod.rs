@@ -42,6 +42,18 @@ pub(super) fn check<'n, 'a>(
         message: "a loop that ends when another thread has written".into(),
         remedy: "use a barrier within a threadgroup, and a second launch between threadgroups: Apple's GPUs do not promise that other threads run meanwhile",
     });
+    let mut undefined = Vec::new();
+    for f in &functions.all {
+        f.body.walk(&mut |at| {
+            undefined.extend(functions.undefined(at).map(|name| Broken {
+                at,
+                rule: "unknown-name",
+                message: format!("`{name}` is declared and has no body"),
+                remedy: "define it in the unit: nothing is linked to it",
+            }));
+            true
+        });
+    }
     let scan = scan::scan(s.t);
     let divergent = divergence::divergent(&functions, &scan, index, s);
     let divergent = divergent.into_iter().map(|(at, message)| Broken {
@@ -50,5 +62,9 @@ pub(super) fn check<'n, 'a>(
         message,
         remedy: "put it where all threads pass that take part in it",
     });
-    cycles.chain(waits).chain(divergent).collect()
+    cycles
+        .chain(waits)
+        .chain(divergent)
+        .chain(undefined)
+        .collect()
 }

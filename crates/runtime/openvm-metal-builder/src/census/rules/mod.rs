@@ -13,6 +13,9 @@ use super::{
 };
 use crate::error::Finding;
 
+/// Threadgroup memory of Apple's GPUs.
+const THREADGROUP_BYTES: usize = 32_768;
+
 /// Names of namespace `metal` and what they are.
 const METAL_NAMES: &str = include_str!("../../../census/metal_names.txt");
 
@@ -203,10 +206,11 @@ impl Check<'_> {
     /// A pointer to numbers cast to a pointer to numbers of another type: Apple's compiler assumes that a load of one does not
     /// see a store of the other. Vectors and characters may lie over anything.
     fn punning(&mut self, n: &Node<'_>) {
-        let class = |ty: &str| self.index.class(ty, Detail::Exact);
-        let from = n.inner.last().map(|inner| class(self.origin(inner)));
-        let (from, to) = (from.unwrap_or_default(), class(n.ty.text()));
-        let (Some(from), Some(to)) = (pointee(&from), pointee(&to)) else {
+        let from = n
+            .inner
+            .last()
+            .and_then(|inner| self.numbers(self.origin(inner), 0));
+        let (Some(from), Some(to)) = (from, self.numbers(n.ty.text(), 0)) else {
             return;
         };
         if to == "char" || from == to {
@@ -218,6 +222,28 @@ impl Check<'_> {
             format!("a pointer to `{from}` is used as a pointer to `{to}`"),
             "load and store vectors (`as_type<uint>(*(device uchar4*)p)`), or convert values with as_type: Apple's compiler assumes that numbers of two types do not overlap",
         );
+    }
+
+    /// The numbers that a pointer points to, whatever their sign; of a class, those of all its members, if these are of one type.
+    fn numbers(&self, ty: &str, depth: usize) -> Option<String> {
+        let class = self.index.class(ty, Detail::Exact);
+        if let Some(number) = pointee(&class) {
+            return Some(number.into());
+        }
+        // A class in itself is a pointer.
+        if !class.ends_with("struct*") || depth > 8 {
+            return None;
+        }
+        let record = self.index.records.get(&self.index.record_name(ty))?;
+        let of = |field: &String| {
+            let element = field.split('[').next().unwrap_or(field);
+            self.numbers(&format!("{element} *"), depth + 1)
+        };
+        let mut numbers = record.fields.iter().map(of);
+        let first = numbers.next()??;
+        numbers
+            .all(|n| n.as_deref() == Some(&first))
+            .then_some(first)
     }
 
     /// Type of the pointer that an address was made from; casts to characters and sums say nothing about memory.
@@ -244,6 +270,18 @@ impl Check<'_> {
         let ty = n.ty.text();
         if d.spaces.last() != Some(&"threadgroup") || ty.contains('*') || ty.contains('&') {
             return;
+        }
+        if let Some(bytes) = self
+            .index
+            .array_bytes(ty)
+            .filter(|bytes| *bytes > THREADGROUP_BYTES)
+        {
+            self.find(
+                n,
+                "threadgroup-memory",
+                format!("threadgroup variable `{}` has {bytes} bytes", n.name),
+                "use at most 32768 bytes in a kernel",
+            );
         }
         if let Some(why) = self.refused(ty, 0) {
             self.find(

@@ -1,7 +1,7 @@
 //! Constructs that Apple's compiler accepts, checked on machines without it.
 //!
 //! A unit is parsed by clang as C++14 with nothing but Apple's library declared (`flat-parse`), the tree is checked for
-//! constructs that Metal does not have ([`rules`]) and for control flow that its GPUs treat otherwise ([`flow`]), and each of its
+//! constructs that Metal does not have (`rules`) and for control flow that its GPUs treat otherwise (`flow`), and each of its
 //! constructs, as a normalised key, must be one that public code or the specification proves (`census`). See `docs/reference/census.md`.
 
 mod ast;

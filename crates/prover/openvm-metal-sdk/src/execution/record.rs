@@ -47,7 +47,7 @@ pub(crate) struct Recorder {
     /// Index of the AIR of each chip of RV32IM, if there is one.
     chips: [Option<usize>; Chip::LAYOUTS.len()],
     base: u32,
-    /// Where the touched memory is listed.
+    /// Thread that lists the touched memory.
     one_thread: OneThread,
 }
 

@@ -1,4 +1,7 @@
 //! Guards, barriers and the width of SIMD-groups.
+//!
+//! Barriers by tokens are those under a condition that names the thread: a build refuses them, without clang. The census follows
+//! functions, data and loops.
 
 use crate::{
     error::Finding,

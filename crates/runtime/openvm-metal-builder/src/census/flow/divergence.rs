@@ -171,14 +171,14 @@ enum Reason {
     Break,
 }
 
-/// Threads that went elsewhere before a statement.
+/// Uniformity of the statements by which threads left before.
 #[derive(Clone, Copy, Default)]
 struct Gone {
-    /// By `return`.
+    /// Uniformity of `return`.
     returned: Uniformity,
-    /// By `break`, from the innermost loop or `switch`.
+    /// Uniformity of `break`, from the innermost loop or `switch`.
     broke: Uniformity,
-    /// By `continue`, to the next round of the innermost loop.
+    /// Uniformity of `continue`, to the next round of the innermost loop.
     continued: Uniformity,
 }
 

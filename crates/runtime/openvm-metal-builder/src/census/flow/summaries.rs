@@ -14,12 +14,12 @@ pub struct Summaries<'u, 'n, 'a> {
     s: &'u Source<'u>,
     /// Functions that return what other threads write.
     reading: HashSet<usize>,
-    /// Functions that draw a number, or exchange until they succeed.
+    /// Functions that take a number, or exchange until they succeed.
     advancing: HashSet<usize>,
     /// Functions that store to memory that threads share.
     storing: HashSet<usize>,
     /// Functions with a barrier of the threadgroup.
-    meeting: HashSet<usize>,
+    with_barrier: HashSet<usize>,
     /// Parameters of functions that are set without being read, by address.
     replaced: HashSet<&'n str>,
 }
@@ -33,7 +33,7 @@ impl<'u, 'n, 'a> Summaries<'u, 'n, 'a> {
             reading: HashSet::new(),
             advancing: HashSet::new(),
             storing: HashSet::new(),
-            meeting: HashSet::new(),
+            with_barrier: HashSet::new(),
             replaced: HashSet::new(),
         };
         let callees: Vec<Vec<usize>> = functions
@@ -56,8 +56,8 @@ impl<'u, 'n, 'a> Summaries<'u, 'n, 'a> {
         };
         let reading = own(&|n| out.reads(n));
         let storing = own(&|n| out.stores(n));
-        let meeting = own(&|n| variables::callee_name(n) == "threadgroup_barrier");
-        let mut advancing = own(&|n| out.draws(n));
+        let with_barrier = own(&|n| variables::callee_name(n) == "threadgroup_barrier");
+        let mut advancing = own(&|n| out.takes_number(n));
         for (i, f) in functions.all.iter().enumerate() {
             if f.body.any(&mut |n| variables::exchanged(n).is_some()) {
                 let changes = variables::changes(f.body);
@@ -67,8 +67,8 @@ impl<'u, 'n, 'a> Summaries<'u, 'n, 'a> {
                 }
             }
         }
-        let sets = [reading, advancing, storing, meeting].map(|set| spread(set, &callees));
-        [out.reading, out.advancing, out.storing, out.meeting] = sets;
+        let sets = [reading, advancing, storing, with_barrier].map(|set| spread(set, &callees));
+        [out.reading, out.advancing, out.storing, out.with_barrier] = sets;
         for f in functions
             .all
             .iter()
@@ -127,8 +127,8 @@ impl<'u, 'n, 'a> Summaries<'u, 'n, 'a> {
         )
     }
 
-    /// The expression draws a number: each call goes on by one.
-    pub fn draws(&self, n: &Node<'_>) -> bool {
+    /// The expression takes a number: each call has the next one.
+    pub fn takes_number(&self, n: &Node<'_>) -> bool {
         let count = functions::arguments(n).get(1).map(Node::peeled);
         let zero = count.is_some_and(|c| c.value == "0");
         matches!(
@@ -145,8 +145,8 @@ impl<'u, 'n, 'a> Summaries<'u, 'n, 'a> {
         called.is_some_and(|f| self.advancing.contains(&f))
     }
 
-    /// True for steps that the threads of a threadgroup take together: they meet at a barrier, and they write what they read.
-    pub fn meets(&self, body: &Node<'a>) -> bool {
+    /// True for steps that the threads of a threadgroup take together: they have a barrier, and they write what they read.
+    pub fn steps_together(&self, body: &Node<'a>) -> bool {
         let in_function = |n: &Node<'_>, set: &HashSet<usize>| {
             let called = functions::is_call(n)
                 .then(|| self.functions.called(n))
@@ -154,7 +154,7 @@ impl<'u, 'n, 'a> Summaries<'u, 'n, 'a> {
             called.is_some_and(|f| set.contains(&f))
         };
         body.any(&mut |n| {
-            variables::callee_name(n) == "threadgroup_barrier" || in_function(n, &self.meeting)
+            variables::callee_name(n) == "threadgroup_barrier" || in_function(n, &self.with_barrier)
         }) && body.any(&mut |n| self.stores(n) || in_function(n, &self.storing))
     }
 

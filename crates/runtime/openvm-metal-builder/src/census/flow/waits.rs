@@ -2,7 +2,7 @@
 //!
 //! A loop ends when one of its conditions to leave holds. It waits if these depend on memory that other threads write, and
 //! some way around the loop changes nothing of its own that they depend on: a counter, an index, a place in a list. What
-//! makes progress whenever it fails is no wait: an exchange whose new value depends on the old one, a number drawn from a queue.
+//! makes progress whenever it fails is no wait: an exchange whose new value depends on the old one, a number taken from a queue.
 
 use std::collections::{HashMap, HashSet};
 
@@ -34,7 +34,7 @@ pub fn waits<'n, 'a>(
 }
 
 fn waits_in<'n, 'a>(l: &Loop<'n, 'a>, summaries: &Summaries<'_, 'n, 'a>) -> bool {
-    if l.condition.is_some_and(is_false) || summaries.meets(l.body) {
+    if l.condition.is_some_and(is_false) || summaries.steps_together(l.body) {
         return false;
     }
     LoopFacts::new(l, summaries).is_some_and(|facts| facts.has_idle_round(l))
@@ -315,7 +315,7 @@ impl<'u, 'n, 'a> LoopFacts<'u, 'n, 'a> {
         });
         own || n.any(&mut |n| {
             self.summaries.advances(n)
-                || self.summaries.draws(n) && self.ends_in_order_of_draw(n)
+                || self.summaries.takes_number(n) && self.ends_in_order_of_number(n)
                 || variables::exchanged(n).is_some_and(|old| self.exchange_advances(n, old))
         })
     }
@@ -361,19 +361,19 @@ impl<'u, 'n, 'a> LoopFacts<'u, 'n, 'a> {
         exits.any(|exit| exit.any(&mut |n| names(n)))
     }
 
-    /// A number that was drawn ends the loop when it is large, not when it is one value, as a lock's.
-    fn ends_in_order_of_draw(&self, draw: &Node<'_>) -> bool {
-        let is_draw = |n: &Node<'_>| std::ptr::eq(n, draw);
+    /// A number that was taken ends the loop when it is large, not when it is one value, as a lock's.
+    fn ends_in_order_of_number(&self, taken: &Node<'_>) -> bool {
+        let is_taken = |n: &Node<'_>| std::ptr::eq(n, taken);
         let holder = self
             .changes
             .iter()
-            .find(|c| c.values.iter().any(|v| v.any(&mut |n| is_draw(n))));
+            .find(|c| c.values.iter().any(|v| v.any(&mut |n| is_taken(n))));
         self.ends_in_order_of(&|n| {
             let depends = |c: &Change<'n, 'a>| {
                 let variable = variables::place(n).and_then(|v| self.graph.own(v));
                 variable.is_some_and(|v| self.graph.closure([v].into()).contains(c.variable))
             };
-            is_draw(n) || holder.is_some_and(depends)
+            is_taken(n) || holder.is_some_and(depends)
         })
     }
 

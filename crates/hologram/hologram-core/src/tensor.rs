@@ -1,22 +1,18 @@
 //! Buffers with a shape, and views of them.
 
-mod compute;
-mod elementwise;
-mod fold;
-mod join;
 mod product;
 
-use hologram_backends::{BinaryOp, MapOp, ReduceOp};
-
-use crate::buffer::{Buffer, Span};
-use crate::element::{Element, Float, Number};
+use crate::buffer::Buffer;
+use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
-use crate::layout::{broadcast_shapes, count, Layout};
-use crate::ops::{raw, strided};
+use crate::layout::{count, Layout};
+use crate::ops::strided;
 
-/// A buffer seen through a [`Layout`]. Views share memory; results of operations are new, dense
-/// tensors. Clones are the same memory.
+/// A buffer seen through a [`Layout`]. Views and clones share memory; copies and products are new, dense tensors.
+///
+/// Operations on elements and folds are those of [`ops`](crate::ops), on buffers, and of
+/// [`expression`](crate::expression), on views as they lie.
 #[derive(Clone, Debug)]
 pub struct Tensor<T: Element> {
     executor: Executor,
@@ -247,68 +243,5 @@ impl<T: Element> Tensor<T> {
         let bytes = crate::element::as_bytes_mut(&mut data);
         dense.buffer.read_bytes(offset, bytes)?;
         Ok(data)
-    }
-
-    /// The operand that a contiguous tensor is.
-    fn span(&self) -> Result<Span<'_>> {
-        self.buffer.as_dyn().slice(self.offset(), self.numel())
-    }
-
-    /// `op` of every element.
-    ///
-    /// # Errors
-    /// A type that `op` does not allow; out of memory.
-    pub fn map(&self, op: MapOp) -> Result<Self> {
-        let source = self.contiguous()?;
-        let result = Self::zeros(&self.executor, self.shape())?;
-        let n = self.numel();
-        raw::map(&self.executor, op, source.span()?, result.span()?, n)?;
-        Ok(result)
-    }
-}
-
-impl<T: Number> Tensor<T> {
-    /// `self` `op` `other`, with shapes broadcast to each other.
-    ///
-    /// # Errors
-    /// Shapes that do not broadcast; a type that `op` does not allow; an integer division by zero.
-    pub fn zip(&self, op: BinaryOp, other: &Self) -> Result<Self> {
-        let shape = broadcast_shapes(self.shape(), other.shape())?;
-        let a = self.broadcast_to(&shape)?.contiguous()?;
-        let b = other.broadcast_to(&shape)?.contiguous()?;
-        let result = Self::zeros(&self.executor, &shape)?;
-        let n = result.numel();
-        raw::map2(&self.executor, op, a.span()?, b.span()?, result.span()?, n)?;
-        Ok(result)
-    }
-
-    /// Fold of all elements, read back.
-    ///
-    /// # Errors
-    /// Out of memory; what went wrong on the device before.
-    pub fn fold(&self, op: ReduceOp) -> Result<T> {
-        let source = self.contiguous()?;
-        let result = self.executor.allocate::<T>(1)?;
-        let n = self.numel();
-        raw::reduce(&self.executor, op, source.span()?, result.span(), n)?;
-        result.get(0)
-    }
-}
-
-impl<T: Float> Tensor<T> {
-    /// Softmax along the last dimension.
-    ///
-    /// # Errors
-    /// No dimension; out of memory.
-    pub fn softmax(&self) -> Result<Self> {
-        let Some(&cols) = self.shape().last() else {
-            return Err(Error::InvalidShape("softmax needs a dimension".into()));
-        };
-        let source = self.contiguous()?;
-        let result = Self::zeros(&self.executor, self.shape())?;
-        let rows = self.numel().checked_div(cols).unwrap_or(0);
-        let (from, to) = (source.span()?, result.span()?);
-        raw::softmax(&self.executor, from, to, rows, cols)?;
-        Ok(result)
     }
 }

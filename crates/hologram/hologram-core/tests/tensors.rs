@@ -1,6 +1,5 @@
 //! Tensors: views read right, dense copies equal views, products of views equal sums.
 
-use hologram_backends::{BinaryOp, MapOp, ReduceOp};
 use hologram_core::{BackendType, Element, Error, Executor, Layout, Tensor};
 
 fn cpu() -> Executor {
@@ -96,40 +95,20 @@ fn shapes_are_checked() {
     assert!(base.reshape(&[4]).is_err());
     assert!(base.matmul(&base).is_err());
     assert!(base.matmul(&base.select(0, 0).unwrap()).is_err());
-    assert!(base.zip(BinaryOp::Add, &counting(&exec, &[2])).is_err());
-    let foreign = counting(&cpu(), &[2, 3]);
+    let foreign = counting(&cpu(), &[3, 2]);
     assert!(matches!(
-        base.zip(BinaryOp::Add, &foreign),
+        base.matmul(&foreign),
         Err(Error::ForeignBuffer { .. })
     ));
 }
 
 #[test]
-fn operations_on_views() {
+fn products_of_views() {
     let exec = cpu();
     let base = counting(&exec, &[3, 4]);
-    let column = base.select(1, 2).unwrap();
-    assert_eq!(
-        column.map(MapOp::Neg).unwrap().to_vec().unwrap(),
-        [-2.0, -6.0, -10.0]
-    );
-    let row = base.narrow(0, 1, 1).unwrap();
-    let sum = base.zip(BinaryOp::Sub, &row).unwrap();
-    assert_eq!(sum.shape(), [3, 4]);
-    let expected = [
-        -4.0, -4.0, -4.0, -4.0, 0.0, 0.0, 0.0, 0.0, 4.0, 4.0, 4.0, 4.0,
-    ];
-    assert_eq!(sum.to_vec().unwrap(), expected);
     let turned = base.transpose(0, 1).unwrap();
-    assert_eq!(turned.fold(ReduceOp::Sum), Ok(66.0));
-    assert_eq!(row.fold(ReduceOp::Max), Ok(7.0));
     let product = base.matmul(&turned).unwrap();
     assert_eq!(product.shape(), [3, 3]);
     let expected = [14.0, 38.0, 62.0, 38.0, 126.0, 214.0, 62.0, 214.0, 366.0];
     assert_eq!(product.to_vec().unwrap(), expected);
-    let flat = counting(&exec, &[2, 1]).broadcast_to(&[2, 4]).unwrap();
-    assert_eq!(flat.softmax().unwrap().to_vec().unwrap(), [0.25; 8]);
-    let empty = base.narrow(0, 0, 0).unwrap();
-    assert_eq!(empty.fold(ReduceOp::Sum), Ok(0.0));
-    assert_eq!(empty.softmax().unwrap().numel(), 0);
 }

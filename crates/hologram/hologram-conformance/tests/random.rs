@@ -5,9 +5,9 @@ use hologram_backends::metal::{Effort, Fallback, MetalBackend};
 use hologram_backends::native::NativeBackend;
 use hologram_backends::validate::validate_launch;
 use hologram_backends::{Backend, Instruction};
-use hologram_conformance::random::{compile_ahead, generate, Comparison, Features, Mismatch};
+use hologram_conformance::random::{generate, Comparison, Features, Mismatch};
 use hologram_conformance::Promise;
-use openvm_metal_common::{Device, DeviceKind, DeviceProfile, MetalContext};
+use openvm_metal_common::{Device, DeviceProfile, MetalContext};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -191,32 +191,5 @@ fn falling_back_gives_what_the_interpreter_gives() -> Outcome {
         stats.interpreted > 60 && stats.operation_programs > 10,
         "{stats:?}"
     );
-    Ok(())
-}
-
-#[test]
-fn kernels_can_be_compiled_ahead() -> Outcome {
-    let tools =
-        openvm_metal_builder::Toolchain::new(std::env::temp_dir().join("hologram-ahead-tools"))?;
-    if !openvm_metal_builder::target_ptx::available(tools.compiler()) {
-        println!("skipped: this compiler makes no PTX");
-        return Ok(());
-    }
-    let folder = std::env::temp_dir().join(format!("hologram-ahead-{}", std::process::id()));
-    let features = Features {
-        statements: 6,
-        ..Features::default()
-    };
-    let count = compile_ahead(DeviceKind::Cuda, folder.clone(), 5, 6, &features)?;
-    assert!(count > 0);
-    let ptx = |name: &std::ffi::OsStr| name.to_string_lossy().ends_with(".ptx");
-    let units = std::fs::read_dir(&folder)?
-        .filter_map(Result::ok)
-        .filter(|entry| {
-            entry.file_name().to_string_lossy().starts_with("hologram-") && ptx(&entry.file_name())
-        })
-        .count();
-    assert!((1..=2).contains(&units), "{units} units");
-    std::fs::remove_dir_all(folder)?;
     Ok(())
 }

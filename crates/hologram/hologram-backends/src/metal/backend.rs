@@ -224,7 +224,7 @@ impl MetalBackend {
 }
 
 /// Options that follow from a device's limits.
-pub(crate) fn base_options(profile: &DeviceProfile) -> Options {
+fn base_options(profile: &DeviceProfile) -> Options {
     Options {
         apple: !profile.double_precision,
         ..Options::default()

@@ -1,7 +1,6 @@
 //! Running translated programs on Metal, CUDA and CPU devices of `openvm-metal-common`.
 
 mod adopted;
-mod ahead;
 mod apart;
 mod arena;
 mod backend;
@@ -26,7 +25,6 @@ mod submit;
 pub(crate) mod unit;
 mod watched;
 
-pub use ahead::Ahead;
 pub use backend::MetalBackend;
 pub use compile_time::compile_seconds;
 pub use effort::Effort;

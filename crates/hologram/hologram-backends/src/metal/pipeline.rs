@@ -297,7 +297,7 @@ impl Pipelines {
 
 /// Plans of texts that are not known, in groups that are compiled together; those whose lanes meet, and those of vectors, apart
 /// from the others, because the CPU's are compiled differently.
-pub fn groups<'a>(
+fn groups<'a>(
     plans: impl Iterator<Item = &'a Arc<Plan>>,
     known: impl Fn(&str) -> bool,
 ) -> Vec<Vec<&'a Arc<Plan>>> {
@@ -321,7 +321,7 @@ pub fn groups<'a>(
 ///
 /// # Errors
 /// Those of the compiler.
-pub fn compile_group(compiler: &UnitCompiler, plans: &[&Arc<Plan>]) -> Result<RuntimeSource> {
+fn compile_group(compiler: &UnitCompiler, plans: &[&Arc<Plan>]) -> Result<RuntimeSource> {
     let names: Vec<String> = (0..plans.len()).map(|i| format!("hologram_{i}")).collect();
     let kernels: Vec<(&str, &Plan)> = names
         .iter()

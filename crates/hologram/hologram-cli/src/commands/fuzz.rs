@@ -22,7 +22,7 @@ pub struct FuzzArgs {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Wrong and damaged programs on the interpreter: each must be refused or end with a typed error.
-    #[arg(long, conflicts_with_all = ["device", "jobs", "optimised", "kernels", "emit_dir"])]
+    #[arg(long, conflicts_with_all = ["device", "jobs", "optimised", "kernels"])]
     hostile: bool,
     /// Loops of one lane that run with many: whether they do where they must, and give the same.
     #[arg(long, conflicts_with_all = ["hostile", "jobs"])]
@@ -40,21 +40,18 @@ pub struct FuzzArgs {
     /// Compile kernels as in use, which takes several times longer.
     #[arg(long)]
     optimised: bool,
-    /// Folder with compiled kernels; default: an own one, removed in the end.
+    /// Folder for compiled kernels, which are used again; default: an own one, removed in the end.
     #[arg(long)]
     kernels: Option<PathBuf>,
-    /// Compile the kernels for the device to this folder and stop: the device may be in another machine, which
-    /// needs no compiler if it is given the folder as `--kernels`.
-    #[arg(long, conflicts_with_all = ["kernels", "jobs"])]
-    emit_dir: Option<PathBuf>,
 }
 
 /// Tries random programs.
 pub fn run(args: &FuzzArgs) -> Result<()> {
-    match &args.emit_dir {
-        _ if args.hostile => hostile::run(args.programs, args.seed),
-        folder if args.loops => loops::run(args, folder.as_deref()),
-        Some(folder) => compare::compile(args, folder),
-        None => compare::run(args),
+    if args.hostile {
+        hostile::run(args.programs, args.seed)
+    } else if args.loops {
+        loops::run(args)
+    } else {
+        compare::run(args)
     }
 }

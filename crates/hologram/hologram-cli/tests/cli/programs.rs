@@ -185,17 +185,11 @@ fn kernels_are_compared_with_the_interpreter() {
     assert!(shown.starts_with("20 programs, "), "{shown}");
     let folder = std::env::temp_dir().join("hologram-cli-fuzz");
     let folder = folder.to_str().expect("a path");
-    let made = succeeds(&["fuzz", "--programs", "2", "--emit-dir", folder]);
-    assert!(made.contains("kernels for cpu"), "{made}");
-    let shown = succeeds(&[
-        "fuzz",
-        "--programs",
-        "2",
-        "--optimised",
-        "--kernels",
-        folder,
-    ]);
-    assert!(shown.starts_with("2 programs, "), "{shown}");
+    let args = ["fuzz", "--programs", "2", "--optimised", "--kernels"];
+    for _ in 0..2 {
+        let shown = succeeds(&[&args[..], &[folder]].concat());
+        assert!(shown.starts_with("2 programs, "), "{shown}");
+    }
     fails(&["fuzz", "--programs", "1", "--device", "tpu"], 2, "tpu");
     fails(&["fuzz", "--programs", "1", "--jobs", "0"], 2, "--jobs");
     let args = ["fuzz", "--fallback", "--programs", "20", "--seed", "3"];

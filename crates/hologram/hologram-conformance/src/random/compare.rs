@@ -21,7 +21,7 @@ const FAR_F32: u64 = 32;
 /// ULP that transcendental functions of `f64` may differ by.
 const LOOSE_F64: u64 = 12;
 /// Programs that are compiled together.
-pub(super) const BATCH: u64 = 64;
+const BATCH: u64 = 64;
 
 /// Two backends with the memory that random programs work on.
 pub struct Comparison<'a> {

@@ -7,7 +7,6 @@
 //! transcendental functions may differ by, whose results are stored apart and go nowhere else.
 //! [`generate_loop`] and [`LoopComparison`] do the same for loops that run with many lanes.
 
-mod ahead;
 mod batch;
 mod compare;
 mod control;
@@ -20,7 +19,6 @@ mod shrink;
 mod state;
 mod values;
 
-pub use ahead::{compile_ahead, compile_loops_ahead};
 pub use batch::{compare_batch, BatchOutcome};
 pub use compare::{Alike, Campaign, Comparison, Mismatch, Subnormals};
 pub use loops::{generate_loop, Expected, LoopCampaign, LoopCase, LoopComparison, LoopMismatch};

@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::io::IsTerminal;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -10,9 +9,9 @@ use std::time::Instant;
 use hologram_backends::cpu::CpuBackend;
 use hologram_backends::metal::{Effort, Fallback, MetalBackend, LIBRARY};
 use hologram_backends::BackendError;
-use hologram_conformance::random::{compile_ahead, Campaign, Comparison, Features, Mismatch};
+use hologram_conformance::random::{Campaign, Comparison, Features, Mismatch};
 use hologram_conformance::Promise;
-use openvm_metal_common::{Device, DeviceKind, DeviceProfile, MetalContext};
+use openvm_metal_common::{Device, DeviceProfile, MetalContext};
 
 use super::FuzzArgs;
 use crate::commands::put;
@@ -37,30 +36,6 @@ fn features(args: &FuzzArgs, profile: &DeviceProfile) -> Features {
         doubles: profile.double_precision,
         ..Features::default()
     }
-}
-
-/// The kind of device that an argument means.
-pub fn kind(device: Device) -> DeviceKind {
-    match device {
-        Device::Metal | Device::Auto => DeviceKind::Metal,
-        Device::Cuda(_) => DeviceKind::Cuda,
-        Device::Cpu | Device::CpuConformance => DeviceKind::Cpu,
-    }
-}
-
-/// Compiles the kernels to a folder.
-pub fn compile(args: &FuzzArgs, folder: &Path) -> Result<()> {
-    let kind = kind(args.device);
-    let features = features(args, &DeviceProfile::typical(kind));
-    let mut kernels = 0;
-    for start in (0..args.programs).step_by(CHUNK as usize) {
-        let (seed, count) = (
-            args.seed.wrapping_add(start),
-            CHUNK.min(args.programs - start),
-        );
-        kernels += compile_ahead(kind, folder.to_owned(), seed, count, &features)?;
-    }
-    put(None, format!("{kernels} kernels for {kind}\n").as_bytes())
 }
 
 /// Compares the programs.

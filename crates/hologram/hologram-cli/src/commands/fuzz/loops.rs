@@ -2,27 +2,19 @@
 
 use std::error::Error;
 use std::io::IsTerminal;
-use std::path::Path;
 
 use hologram_backends::metal::{Effort, MetalBackend};
 use hologram_backends::BackendError;
-use hologram_conformance::random::{compile_loops_ahead, LoopComparison, LoopMismatch};
-use openvm_metal_common::{DeviceProfile, MetalContext};
+use hologram_conformance::random::{LoopComparison, LoopMismatch};
+use openvm_metal_common::MetalContext;
 
-use super::compare::kind;
 use super::FuzzArgs;
 use crate::commands::put;
 use crate::error::{CliError, Result};
 
-/// Compares the loops, or compiles them to `folder`.
-pub fn run(args: &FuzzArgs, folder: Option<&Path>) -> Result<()> {
+/// Compares the loops.
+pub fn run(args: &FuzzArgs) -> Result<()> {
     let (programs, seed) = (args.programs, args.seed);
-    if let Some(folder) = folder {
-        let kind = kind(args.device);
-        let doubles = DeviceProfile::typical(kind).double_precision;
-        let kernels = compile_loops_ahead(kind, folder.to_owned(), seed, programs, doubles)?;
-        return put(None, format!("{kernels} kernels for {kind}\n").as_bytes());
-    }
     let lost = |error: openvm_metal_common::MetalError| BackendError::Device(error.to_string());
     let context = MetalContext::new(args.device, &[]).map_err(lost)?;
     let effort = if args.optimised {

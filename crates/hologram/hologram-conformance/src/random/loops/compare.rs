@@ -10,7 +10,7 @@ use super::{generate_loop, input, Expected, LoopCase, BUFFERS, BYTES};
 use crate::random::rng::Rng;
 
 /// Programs that are compiled together.
-pub const BATCH: u64 = 32;
+const BATCH: u64 = 32;
 
 /// The interpreter and a device with the memory that random loops work on.
 pub struct LoopComparison<'a> {

@@ -5,13 +5,12 @@
 //! [`LoopComparison`] runs such programs on the interpreter and on a device: memory, faults, and whether
 //! many lanes were used where they must be.
 
-pub(super) mod compare;
+mod compare;
 mod write;
 
 pub use compare::{LoopCampaign, LoopComparison, LoopMismatch};
 
 use hologram_backends::{ExecutionParams, Program, Result, Ty};
-use openvm_metal_common::Execution;
 
 /// Bytes of each buffer.
 const BYTES: usize = 1 << 16;
@@ -62,22 +61,4 @@ pub struct LoopCase {
 /// None: what it writes is a program.
 pub fn generate_loop(seed: u64, doubles: bool) -> Result<LoopCase> {
     write::generate(seed, doubles)
-}
-
-/// Bytes of a buffer that has the handle and is [`BYTES`] long.
-fn size_of(handle: u64) -> Option<usize> {
-    (1..=BUFFERS).contains(&handle).then_some(BYTES)
-}
-
-/// Launches of a loop.
-pub(super) fn stages(case: &LoopCase, execution: Execution) -> Vec<(Program, ExecutionParams)> {
-    match hologram_backends::translate::reroll(
-        &case.program,
-        &case.params,
-        size_of,
-        execution.into(),
-    ) {
-        Some(rerolled) => rerolled.stages,
-        None => vec![(case.program.clone(), case.params.clone())],
-    }
 }

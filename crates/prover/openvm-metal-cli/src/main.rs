@@ -89,7 +89,7 @@ enum Command {
     /// Prove an execution of a program and verify the proof.
     #[command(subcommand)]
     Prove(prove::ProveCommand),
-    /// Prove on a Ray cluster, or simulate one, by the Python package `openvm-metal`.
+    /// Prove on a Ray cluster by the Python package `openvm-metal`.
     #[command(disable_help_flag = true)]
     Cluster(prove::ClusterArgs),
     /// List or remove the commitments and kernels that earlier commands left in the cache folder.

@@ -70,7 +70,7 @@ fn ray_option_passes_the_options() {
 #[test]
 fn cluster_passes_its_arguments() {
     let commands = Commands::new(&[("openvm-metal-cluster", PRINTS)]);
-    let given = ["simulate", "--segments", "209", "--help"];
+    let given = ["nodes", "--address", "10.0.0.1:6379", "--help"];
     let output = Command::new(env!("CARGO_BIN_EXE_openvm-metal"))
         .arg("cluster")
         .args(given)
@@ -138,7 +138,7 @@ fn modules_of_the_working_directory_are_ignored() {
     let commands = Commands::new(&[]);
     std::os::unix::fs::symlink(executable, commands.0.path().join("python3")).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_openvm-metal"))
-        .args(["cluster", "simulate", "--help"])
+        .args(["cluster", "nodes", "--help"])
         .current_dir(&folder.0)
         .env("PATH", commands.0.path())
         .env_remove("OPENVM_METAL_DEVICE")

@@ -1,20 +1,17 @@
-"""Which task can be done when, who takes it, and the simulation: without Ray and without proofs."""
+"""Which task can be done when, and who takes it: without Ray and without proofs."""
 
-import json
 import random
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
+from tree import Tree
 
 from openvm_metal import errors
-from openvm_metal.ray import command, simulate
 from openvm_metal.ray.board import Board
 from openvm_metal.ray.choice import Choice
 from openvm_metal.ray.crew import Attempt, Member
-from openvm_metal.ray.model import Kind, Model, _Plan
-from openvm_metal.ray.model import simulate as play
 from openvm_metal.ray.neighbours import Neighbours
 from openvm_metal.ray.rates import Rate, expected, is_late, too_slow, worth_a_second
 from openvm_metal.ray.seats import Seat, Wanted, offers, seats, wanted
@@ -32,11 +29,11 @@ class _Span:
         return self.end == behind.begin
 
 
-def test_the_models_tree_is_the_provers(prover):
+def test_the_tests_tree_is_the_provers(prover):
     from conftest import INPUT
 
     plan = prover.plan(INPUT)
-    shape = _Plan(plan.levels[0], plan.children)
+    shape = Tree(plan.levels[0], plan.children)
     assert shape.levels == plan.levels
     for level, nodes in enumerate(plan.levels[1:], start=1):
         for index in range(nodes):
@@ -45,7 +42,7 @@ def test_the_models_tree_is_the_provers(prover):
 
 @pytest.mark.parametrize("segments", [1, 2, 3, 7, 29, 209])
 def test_tasks_become_ready_when_what_they_need_is_done(segments):
-    board = Board(_Plan(segments, (4, 3)))
+    board = Board(Tree(segments, (4, 3)))
     chance = random.Random(segments)
     order = []
     while not board.complete:
@@ -113,7 +110,7 @@ def members(*rates, in_flight=3, through=1.0):
 
 def handed(crew, segments, running=None, told=None):
     """How many segments each device is given."""
-    board = Board(_Plan(segments, (4, 3)))
+    board = Board(Tree(segments, (4, 3)))
 
     def start(member, task, keeps, expected):
         attempt = Attempt("job", task, None, None, time.monotonic(), keeps, expected)
@@ -147,7 +144,7 @@ def test_an_idle_device_overtakes_a_slow_one():
         crew, told = members(slow, idle), []
         attempt = Attempt("job", (0, 0), None, None, time.monotonic(), slow, slow)
         crew[0].attempts.append(attempt)
-        board = Board(_Plan(1, (4, 3)))
+        board = Board(Tree(1, (4, 3)))
         started = []
         choice = Choice(SimpleNamespace(members=crew), board, [1000], {}, lambda event, **_: told.append(event))
         choice.assign({(0, 0): [(crew[0], attempt)]}, lambda member, task, *_: started.append((member, task)) or attempt)
@@ -205,72 +202,8 @@ def test_seats_are_gpus_macs_and_groups_of_cores():
             wanted(bad)
 
 
-def test_the_simulation_keeps_its_bounds():
-    kind = Kind(1, segment=1.0, node=0.5, loading=2.0, price=3.6)
-    job = Model(segments=100, kinds=(kind,), verify=0.0, dispatch=0.0, latency=0.0, proof_bytes=0.0)
-    nodes = sum(_Plan(100, (4, 3)).levels[1:])
-    alone = play(job)
-    assert alone.seconds == pytest.approx(2.0 + 100 + 0.5 * nodes)
-    assert alone.price == pytest.approx(3.6 * alone.seconds / 3600)
-    assert (alone.limit, alone.failures, alone.lost) == ("devices", 0, 0.0)
-    times = [play(job.scaled(count)).seconds for count in (1, 4, 16, 100, 1000)]
-    assert times == sorted(times, reverse=True)
-    # As many devices as segments: one of each, then the path through the tree.
-    assert times[-1] == pytest.approx(2.0 + 1.0 + 0.5 * (len(_Plan(100, (4, 3)).levels) - 1))
-    slow = play(Model(segments=100, kinds=(kind,), verify=5.0, driver_cores=1).scaled(100))
-    assert slow.limit == "driver's verification" and slow.seconds > 500
-    walk = play(Model(segments=100, kinds=(kind,), execution=1000.0).scaled(50))
-    assert walk.limit == "execution" and walk.seconds > 1000
-    failing = play(Model(segments=100, kinds=(Kind(1, 1.0, 0.5, mean_life=20.0),)).scaled(10))
-    assert failing.failures > 0 and failing.lost > 0
-    assert failing.seconds > play(Model(segments=100, kinds=(Kind(1, 1.0, 0.5),)).scaled(10)).seconds
-    # What goes between driver and device is not waited for if the device has its next task.
-    far = Model(segments=100, kinds=(kind,), verify=0.0, dispatch=0.0, latency=0.1, proof_bytes=0.0)
-    ahead = replace(far, kinds=(replace(kind, in_flight=2),))
-    assert play(far).seconds > alone.seconds + 0.1 * 100 and play(ahead).seconds < alone.seconds + 2.0
-    assert play(ahead.scaled(100)).seconds < play(far.scaled(100)).seconds + 1e-6
-    lost = play(Model(segments=100, kinds=(Kind(1, 1.0, 0.5, mean_life=20.0, in_flight=3),)).scaled(10))
-    assert lost.failures > 0 and lost.lost < lost.failures * 1.0
-    mixed = play(Model(segments=40, kinds=(Kind(1, 1.0, 0.5), Kind(1, 50.0, 25.0))))
-    assert mixed.seconds < 1.2 * play(Model(segments=40, kinds=(Kind(1, 1.0, 0.5),))).seconds
-
-
-def test_simulate_is_a_command(tmp_path, capsys):
-    run = ["simulate", "--segments", "50", "--devices", "1,10", "--kind", "segment=0.5,node=0.2,price=2"]
-    assert command.main(run) == 0
-    assert "50 segments" in capsys.readouterr().out
-    lines = [
-        {"event": "placed", "program": 10, "app_pk": 20, "agg_pk": 30},
-        {"event": "planned", "time": 1.5, "segments": 4},
-        {"event": "ready", "seconds": 3.0, "in_flight": 2},
-        {"event": "done", "level": 0, "seconds": 2.0, "bytes": 100, "verified": 0.02, "overhead": 0.01},
-        {"event": "done", "level": 1, "seconds": 4.0, "bytes": 300, "verified": 0.04, "overhead": 0.01},
-    ]
-    file = tmp_path / "run.jsonl"
-    file.write_text("\n".join(json.dumps(line) for line in lines))
-    assert command.main(["simulate", "--measured", str(file), "--segments", "1", "--devices", "1", "--json"]) == 0
-    (outcome,) = json.loads(capsys.readouterr().out)
-    assert outcome["seconds"] > 3.0 + 2.0 + 4 * 4.0
-    assert simulate.measured(lines)["proof_bytes"] == 200
-    for bad in (
-        ["--kind", "segment=0"],
-        ["--kind", "x"],
-        [],
-        ["--measured", str(tmp_path / "none")],
-        ["--kind", "segment=1,node=1", "--devices", "x"],
-        ["--kind", "segment=1,node=1", "--segments", "0"],
-        ["--kind", "segment=1,node=1,in_flight=0"],
-        ["--kind", "segment=1,node=1", "--driver-cores", "0"],
-        ["--kind", "segment=1,node=1", "--driver-link", "0"],
-        ["--kind", "segment=1,node=1", "--latency", "nan"],
-        ["--kind", "segment=1,node=1", "--verify", "-1"],
-    ):
-        assert command.main(["simulate", *bad]) == 1
-        assert capsys.readouterr().err.startswith("error: ")
-
-
 def test_what_was_made_of_an_undone_segment_is_undone():
-    board = Board(_Plan(9, (2, 2)))
+    board = Board(Tree(9, (2, 2)))
     for index in range(9):
         board.finish((0, index))
     board.finish(END)
@@ -311,7 +244,7 @@ def test_a_device_that_is_long_past_its_time_is_left_nothing():
     liar.rate.measure("segment", 1000, 1e-6, 1e-6)
     honest.rate.measure("segment", 1000, 1.0, 1.0)
     for started, given in ((now, False), (now - 10, True)):
-        board = Board(_Plan(3, (4, 3)))
+        board = Board(Tree(3, (4, 3)))
         choice = Choice(SimpleNamespace(members=crew), board, [1000] * 3, {}, lambda event, **_: None)
         liar.attempts = [Attempt(None, (0, 0), None, None, started, 1e-6, 1e-6)]
         honest.attempts = []

@@ -6,13 +6,13 @@ from concurrent.futures import Future
 from types import SimpleNamespace
 
 import pytest
+from tree import Tree
 
 from openvm_metal import errors
 from openvm_metal.ray import crew, returned
 from openvm_metal.ray.crew import Crew, Member
 from openvm_metal.ray.internals import NotReturnedError, Why
 from openvm_metal.ray.job import Done, Job
-from openvm_metal.ray.model import _Plan
 from openvm_metal.ray.returned import MAX_PROOF_BYTES, pack_about, pack_times
 from openvm_metal.ray.seats import Seat
 
@@ -56,7 +56,7 @@ class Verifier:
         return self.segment(plan, index, proof)
 
 
-class Plan(_Plan):
+class Plan(Tree):
     job = "job"
     segments = (1000, 1000)
 

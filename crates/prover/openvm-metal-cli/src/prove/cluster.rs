@@ -24,7 +24,7 @@ const MODULE: &str = "openvm_metal.ray";
 
 #[derive(Args, Debug)]
 pub struct ClusterArgs {
-    /// Arguments for the package's command: `prove`, `simulate` and their options, or --help.
+    /// Arguments for the package's command: `prove`, `nodes` and their options, or --help.
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
@@ -50,10 +50,10 @@ pub fn run(args: &ClusterArgs) -> Result<()> {
 }
 
 /// Help where the command that has more is not installed.
-const HELP: &str = "Prove on many machines with Ray, or simulate it.
+const HELP: &str = "Prove on many machines with Ray.
 
 Usage: openvm-metal cluster prove PROGRAM --address HOST:PORT [OPTIONS]
-       openvm-metal cluster simulate [OPTIONS]
+       openvm-metal cluster nodes [OPTIONS]
 
 `openvm-metal prove stark PROGRAM --ray HOST:PORT` is the first of them.";
 

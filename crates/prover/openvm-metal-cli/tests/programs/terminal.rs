@@ -379,7 +379,7 @@ fn cluster_help_without_the_package() {
     let shown = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(
-        shown.contains("cluster simulate") && shown.contains("pip install"),
+        shown.contains("cluster nodes") && shown.contains("pip install"),
         "{shown}"
     );
     let output = command(&["cluster", "prove"])

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import ConfigError, FileError, OpenVmMetalError
 from ..inputs import read_input
-from . import printed, simulate
+from . import printed
 from .events import Bars, JsonLines, for_people
 
 # Proofs of fewer bits of security can be forged.
@@ -56,8 +56,6 @@ def _parser() -> argparse.ArgumentParser:
 
     nodes = commands.add_parser("nodes", help="what the nodes of a cluster offer")
     nodes.add_argument("--address", default="auto", help="HOST:PORT of the head node, or auto")
-
-    simulate.add_arguments(commands.add_parser("simulate", help="a job on devices that one does not have"))
     return parser
 
 
@@ -154,8 +152,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 _prove(given)
             case "nodes":
                 _nodes(given)
-            case "simulate":
-                simulate.run(given)
     except OpenVmMetalError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -19,9 +19,6 @@ const COSTS: &str = "Costs";
 /// Functions and lines in a profile that is text.
 const MOST: usize = 50;
 
-/// Most bytes of a report.
-const MAX_REPORT: u64 = 1 << 20;
-
 /// Names of cargo's profiles, which are no files that anybody means.
 const CARGO_PROFILES: [&str; 5] = ["release", "dev", "debug", "test", "bench"];
 
@@ -37,7 +34,7 @@ enum Quantity {
 /// Files of costs.
 #[derive(Args, Debug)]
 pub struct CostArgs {
-    /// Write instructions, trace cells and modelled proving time by function, line and chip to FILE.
+    /// Write instructions, trace cells and modelled proving time on an NVIDIA H100 by function, line and chip to FILE.
     ///
     /// The format is JSON if the name ends in .json, else text. No proof is made. Cargo's profile is --cargo-profile here.
     #[arg(id = "costs", long = "profile", help_heading = COSTS, value_name = "FILE")]
@@ -51,11 +48,6 @@ pub struct CostArgs {
     /// Write the call stacks for pprof (`go tool pprof -http : FILE`).
     #[arg(long, help_heading = COSTS, value_name = "FILE")]
     pprof: Option<PathBuf>,
-    /// Model the time by measured proofs: reports of `openvm-metal prove app --json` [default: measurements of an NVIDIA H100].
-    ///
-    /// Reports may be of any programs; separate them by commas. Several sizes give a better model.
-    #[arg(long, help_heading = COSTS, value_name = "FILES", value_delimiter = ',')]
-    measured: Vec<PathBuf>,
 }
 
 impl CostArgs {
@@ -74,38 +66,18 @@ impl CostArgs {
         files.into_iter().filter_map(given).collect()
     }
 
-    /// Finds out before work whether the files can be written, and reads the measurement.
+    /// Finds out before work whether the files can be written.
     ///
     /// # Errors
-    /// A file that cannot be written or is also read, a measurement that cannot be used.
-    pub fn prepare(&self, read: impl Iterator<Item = Read>) -> Result<TimeModel> {
+    /// A file that cannot be written or is also read.
+    pub fn check(&self, read: impl Iterator<Item = Read>) -> Result<()> {
         let profile = self.profile.as_deref().and_then(Path::to_str);
         if profile.is_some_and(|name| CARGO_PROFILES.contains(&name)) {
             return Err(CliError::Usage(
                 "--profile names the file that costs are written to; cargo's profile is --cargo-profile here",
             ));
         }
-        let measured = self
-            .measured
-            .iter()
-            .map(|file| ("--measured", file.clone()));
-        let read: Vec<_> = read.chain(measured).collect();
-        file::check(&self.written(), &read)?;
-        if self.measured.is_empty() {
-            return Ok(TimeModel::h100());
-        }
-        if !self.is_given() {
-            return Err(CliError::Usage(
-                "--measured is for --profile, --flamegraph and --pprof",
-            ));
-        }
-        let texts = self.measured.iter().map(|path| {
-            let bytes = files::read_bounded(path, "a report of `prove app --json`", MAX_REPORT)?;
-            Ok(String::from_utf8_lossy(&bytes).into_owned())
-        });
-        Ok(TimeModel::from_reports(
-            &texts.collect::<Result<Vec<_>>>()?,
-        )?)
+        file::check(&self.written(), &read.collect::<Vec<_>>())
     }
 
     /// Refuses to write over the program's ELF that was built or found.
@@ -121,7 +93,8 @@ impl CostArgs {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn write(&self, recording: &Recording, symbols: &Symbols, model: &TimeModel) -> Result<()> {
+    pub fn write(&self, recording: &Recording, symbols: &Symbols) -> Result<()> {
+        let model = &TimeModel::h100();
         let mut outputs = Outputs::default();
         let mut write = |path: &Path, what: &'static str, bytes: &[u8]| {
             let path = outputs.write(path, |path| files::write_bytes(path, what, bytes))?;

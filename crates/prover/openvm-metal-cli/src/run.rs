@@ -100,7 +100,7 @@ pub fn run(args: &RunArgs, device: DeviceArgs) -> Result<()> {
     let program = args.program.read_files().into_iter();
     let elf = args.elf.clone().map(|file| ("--elf", file));
     let read = program.chain(args.input.read_file()).chain(elf);
-    let model = args.costs.prepare(read.chain(args.sdk.read_files()))?;
+    args.costs.check(read.chain(args.sdk.read_files()))?;
     let input = args.input.stdin()?;
     let program = Program::load(&args.program)?;
     let sdk = args.sdk.sdk(&program.settings, device)?;
@@ -117,7 +117,7 @@ pub fn run(args: &RunArgs, device: DeviceArgs) -> Result<()> {
             elf.as_deref().map_or(Ok(()), |elf| args.costs.spare(elf))?;
             let symbols = program.symbols(elf.as_deref(), true)?;
             let run = Recording::of(&sdk, &exe, input, &options, &symbols).map_err(at_place)?;
-            args.costs.write(&run, &symbols, &model)?;
+            args.costs.write(&run, &symbols)?;
             let segments = segment_reports(&sdk, &run.segments)?;
             (run.public_values, run.time, segments)
         }

@@ -7,9 +7,6 @@ pub enum ProfileError {
     /// Bytes that are not an ELF with symbols.
     #[error("no symbols can be read from this ELF: {0}")]
     Elf(String),
-    /// A measurement that no rate follows from.
-    #[error("not usable as a measurement: {0}")]
-    Measurement(String),
     /// No flame graph was drawn.
     #[error("the flame graph cannot be drawn: {0}")]
     FlameGraph(String),

@@ -196,17 +196,6 @@ fn profile_files_are_checked_before_work() {
         "not made of this ELF",
     );
     fails(&["--profile", &out, "--elf", &nowhere], 1, "missing/p.json");
-    fs::write(folder.file("m.json"), "{\"kind\": \"stark\"}").expect("a file");
-    fails(
-        &["--profile", &out, "--measured", &folder.file("m.json")],
-        1,
-        "prove app --json",
-    );
-    fails(
-        &["--measured", &folder.file("m.json")],
-        2,
-        "--measured is for",
-    );
     assert!(!Path::new(&out).exists());
 }
 

@@ -276,6 +276,7 @@ impl Pool {
 mod tests {
     use super::super::rounded;
     use super::*;
+    use crate::checks::Random;
 
     fn segment(address: u64, bytes: u64) -> Segment {
         Segment {
@@ -429,12 +430,10 @@ mod tests {
             let start = block.span.offset / UNIT;
             start as usize..(start + block.span.bytes / UNIT) as usize
         };
-        let (mut live, mut refused, mut seed): (Vec<PoolBlock>, _, _) = (Vec::new(), 0, 1u64);
+        let (mut live, mut refused): (Vec<PoolBlock>, _) = (Vec::new(), 0);
+        let mut random = Random::new(1);
         for epoch in 1..4000 {
-            seed = seed
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
-            let pick = (seed >> 33) as usize;
+            let pick = random.below(1 << 31);
             match pick % 4 {
                 0 | 1 if !live.is_empty() => {
                     let block = live.swap_remove(pick / 4 % live.len());
@@ -473,15 +472,13 @@ mod tests {
         let mut pool = Pool::new(1 << 40);
         add(&mut pool, segment(1 << 40, 256 << 20), false);
         let mut live: Vec<PoolBlock> = Vec::new();
-        let mut seed = 1u64;
+        let mut random = Random::new(1);
         for _ in 0..4000 {
-            seed = seed
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
-            let pick = (seed >> 33) as usize;
+            let pick = random.below(1 << 31);
+            let bytes = rounded((1 << 20) + random.below(1 << 24) as u64);
             if pick % 5 < 2 && !live.is_empty() {
                 pool.give(live.swap_remove(pick % live.len()), 0);
-            } else if let Some(block) = pool.take(rounded((1 << 20) + (seed >> 40)), None) {
+            } else if let Some(block) = pool.take(bytes, None) {
                 for other in &live {
                     let (s, o) = (block.span, other.span);
                     assert!(s.offset + s.bytes <= o.offset || o.offset + o.bytes <= s.offset);

@@ -8,6 +8,7 @@ use openvm_metal_builder::{
     lint, scan, target_apple, Toolchain,
 };
 use openvm_stark_backend::keygen::types::StarkVerifyingKey;
+use rand::{rngs::StdRng, Rng, SeedableRng};
 
 use super::{
     batches::{complete, Batch, Owner},
@@ -131,19 +132,16 @@ fn programs_that_are_found_in_part_are_interpreted() {
     assert!(batches.len() > 10 && all.len() > 10);
     assert_eq!(complete(&batches, &vec![true; batches.len()]), all);
     assert!(complete(&batches, &vec![false; batches.len()]).is_empty());
-    let mut state = 1u64;
+    let mut rng = StdRng::seed_from_u64(1);
     let mut interpreted = 0;
     for round in 0..200 {
         let mut there = vec![true; batches.len()];
         let mut missing = BTreeSet::new();
         for (n, there) in there.iter_mut().enumerate() {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
             // One that is missing, then a sixteenth of them.
             *there = match round < batches.len() {
                 true => n != round,
-                false => state >> 60 != 0,
+                false => rng.random_ratio(15, 16),
             };
             if !*there {
                 missing.extend(owners(n));

@@ -1,4 +1,5 @@
 use super::*;
+use crate::checks::Random;
 
 const LONG: f64 = 1e6;
 const NO_WAIT: [bool; MAX_QUEUES] = [false; MAX_QUEUES];
@@ -134,13 +135,8 @@ fn what_has_ended_is_not_waited_for() {
 
 #[test]
 fn everything_that_meets_is_ordered_whatever_is_forgotten() {
-    let mut seed = 1u64;
-    let mut next = move |n: u64| {
-        seed = seed
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (seed >> 33) % n
-    };
+    let mut random = Random::new(1);
+    let mut next = move |n: usize| random.below(n) as u64;
     let mut queues = Queues::new(MAX_QUEUES);
     // For each operation its accesses, queue, number, and for each queue how many operations come before it.
     let mut all: Vec<(Vec<Access>, usize, u64, [u64; MAX_QUEUES])> = Vec::new();

@@ -144,6 +144,19 @@ impl<SC: HashScheme> MetalEngine<SC> {
         KernelReport::of(airs.flat_map(AirDataMetal::kernel_units))
     }
 
+    /// The estimate of a proof's memory, for which no device is needed: the stacked matrix is never materialised; codewords stay until
+    /// the openings are made; scratch for constraints is bounded and not added to the folded matrices.
+    pub fn memory_config_of(config: &SC) -> ProvingMemoryConfig {
+        let (cache_stacked_matrix, cache_rs_code_matrix, zerocheck_save_memory) =
+            (false, true, true);
+        ProvingMemoryConfig::from_protocol_config(
+            config,
+            cache_stacked_matrix,
+            cache_rs_code_matrix,
+            zerocheck_save_memory,
+        )
+    }
+
     /// The same engine with other decisions of the prover.
     pub fn with_prover_config(self, prover: MetalProverConfig) -> Self {
         Self {
@@ -170,17 +183,8 @@ impl<SC: HashScheme> StarkEngine for MetalEngine<SC> {
         self.device.config()
     }
 
-    /// The stacked matrix is never materialised; codewords stay until the openings are made; scratch
-    /// for constraints is bounded and not added to the folded matrices.
     fn proving_memory_config(&self) -> ProvingMemoryConfig {
-        let (cache_stacked_matrix, cache_rs_code_matrix, zerocheck_save_memory) =
-            (false, true, true);
-        ProvingMemoryConfig::from_protocol_config(
-            self.config(),
-            cache_stacked_matrix,
-            cache_rs_code_matrix,
-            zerocheck_save_memory,
-        )
+        Self::memory_config_of(self.config())
     }
 
     fn device(&self) -> &MetalDevice<SC> {

@@ -14,6 +14,7 @@ use openvm_metal_common::{kernel::KernelLibrary, Device, DeviceKind, MetalContex
 use openvm_metal_tracegen::{DeviceChips, Permutations, RowChip, SegmentTraces, Table, TraceError};
 use openvm_stark_backend::{
     keygen::types::MultiStarkProvingKey,
+    memory_metering::ProvingMemoryConfig,
     p3_matrix::dense::RowMajorMatrix,
     prover::{
         ColMajorMatrix, DeviceDataTransporter, DeviceMultiStarkProvingKey, ProverBackend,
@@ -137,11 +138,12 @@ pub trait SdkEngine:
         None
     }
 
+    /// The estimate of a proof's memory by which segments are cut, for which no device is needed.
+    fn memory_config(params: &SystemParams) -> ProvingMemoryConfig;
+
     /// Parts of a key for each AIR that follow from it alone, and that [`transport`](Self::transport) takes: they are made while a device is opened,
-    /// and once for several devices. Empty if the engine has no such parts.
-    fn air_data(_key: &MultiStarkProvingKey<SC>) -> Vec<OtherAirData<Self>> {
-        Vec::new()
-    }
+    /// and once for several devices.
+    fn air_data(key: &MultiStarkProvingKey<SC>) -> Vec<OtherAirData<Self>>;
 
     /// Brings a key to the device, with its [`air_data`](Self::air_data).
     fn transport(
@@ -311,6 +313,10 @@ impl SdkEngine for MetalEngine {
                 )
             })
         })
+    }
+
+    fn memory_config(params: &SystemParams) -> ProvingMemoryConfig {
+        Self::memory_config_of(&SC::default_from_params(params.clone()))
     }
 
     fn air_data(key: &MultiStarkProvingKey<SC>) -> Vec<OtherAirData<Self>> {
@@ -483,6 +489,14 @@ impl SdkEngine for CpuEngine {
         "OpenVM's CPU engine".into()
     }
 
+    fn memory_config(params: &SystemParams) -> ProvingMemoryConfig {
+        Self::new(params.clone()).proving_memory_config()
+    }
+
+    fn air_data(key: &MultiStarkProvingKey<SC>) -> Vec<()> {
+        vec![(); key.per_air.len()]
+    }
+
     fn upload(_: &Self::PD, trace: RowMajorMatrix<F>) -> RowMajorMatrix<F> {
         trace
     }
@@ -502,6 +516,14 @@ impl SdkEngine for ReferenceEngine {
 
     fn label((): &(), (): &()) -> String {
         "OpenVM's reference engine".into()
+    }
+
+    fn memory_config(params: &SystemParams) -> ProvingMemoryConfig {
+        Self::new(params.clone()).proving_memory_config()
+    }
+
+    fn air_data(key: &MultiStarkProvingKey<SC>) -> Vec<()> {
+        vec![(); key.per_air.len()]
     }
 
     fn upload(_: &Self::PD, trace: RowMajorMatrix<F>) -> ColMajorMatrix<F> {

@@ -11,7 +11,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::error::SdkError;
+use crate::{error::SdkError, slot::lock};
 
 /// Receives what a guest prints: bytes of any encoding, standard output and standard error of a guest alike. A job calls it on one
 /// thread, in the guest's order, once for each print.
@@ -27,6 +27,53 @@ pub trait GuestOutput: Send + Sync {
 impl GuestOutput for () {
     fn print(&self, _: &[u8]) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Keeps prints until they are released, if it begins so, and gives later ones on at once.
+pub(crate) struct HeldOutput<'a> {
+    output: &'a dyn GuestOutput,
+    held: Mutex<Option<Vec<Vec<u8>>>>,
+}
+
+impl<'a> HeldOutput<'a> {
+    pub fn new(output: &'a dyn GuestOutput, is_held: bool) -> Self {
+        Self {
+            output,
+            held: Mutex::new(is_held.then(Vec::new)),
+        }
+    }
+
+    /// Gives on what was printed.
+    ///
+    /// # Errors
+    /// [`SdkError::GuestOutput`] if the output refuses bytes.
+    pub fn release(&self) -> Result<(), SdkError> {
+        let held = lock(&self.held).take();
+        let prints = held.iter().flatten();
+        prints
+            .map(|bytes| self.output.print(bytes))
+            .collect::<io::Result<()>>()
+            .map_err(SdkError::GuestOutput)
+    }
+
+    /// Forgets what was printed.
+    pub fn drop_all(&self) {
+        if let Some(held) = &mut *lock(&self.held) {
+            held.clear();
+        }
+    }
+}
+
+impl GuestOutput for HeldOutput<'_> {
+    fn print(&self, bytes: &[u8]) -> io::Result<()> {
+        match &mut *lock(&self.held) {
+            Some(held) => {
+                held.push(bytes.to_vec());
+                Ok(())
+            }
+            None => self.output.print(bytes),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use openvm_sdk::StdIn;
 use openvm_sdk_config::SdkVmConfig;
 
 use crate::{
-    app::{executors, meter, meter_parts, MeterParts},
+    app::{executors, meter, MeterParts},
     error::{guard, SdkError, Stage},
     execution::Rows,
     fault::Fault,
@@ -102,7 +102,9 @@ impl MetalSdk {
             rows,
             cut,
             executor_airs,
-        } = meter_parts(key, exe);
+        } = key
+            .circuit
+            .meter_parts(exe, key.config.system.config.segmentation_max_memory);
         let airs = key.device_key.per_air.iter().zip(cut.airs());
         let airs = airs.map(|(air, shape)| Air {
             name: air.air_name.clone(),

@@ -20,7 +20,7 @@ impl Progress for () {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// Work before the first segment begins: `deferred inputs`, `application keys`, `program commitment`, or `aggregation keys` where segments wait
+    /// Work before the first segment begins: `deferred inputs`, `application keys`, `device and program commitment`, or `aggregation keys` where segments wait
     /// for them.
     Preparing { work: &'a str },
     /// Execution reached the end of segment `segment` (from 0), which has `instructions`.

@@ -169,14 +169,6 @@ impl DeviceReport {
 }
 
 impl Report {
-    /// Ends a job that took `total`.
-    pub(crate) fn end(&mut self, total: Duration) {
-        self.total = total;
-        for device in &mut self.devices {
-            device.end(total);
-        }
-    }
-
     /// Adds the work of another thread. Facts of a whole job are not added: who makes a report of a job sets them.
     pub(crate) fn add(&mut self, other: &Self) {
         let Self {

@@ -243,16 +243,40 @@ fn file_bytes(path: &Path) -> u64 {
     path.metadata().map_or(0, |data| data.len())
 }
 
-/// Program, keys and devices of a proof.
+/// Program, keys and files of a proof.
 struct Prepared {
     program: Program,
     exe: Arc<VmExe<F>>,
-    sdk: MetalSdk,
+    sdk: Arc<MetalSdk>,
+    /// Bits of security of the keys.
+    bits: f64,
     paths: ProofFiles,
     bar: Bar,
 }
 
-/// Loads the program, opens the devices, and makes the executable and the application's keys. On GPUs the program is committed.
+impl Prepared {
+    /// Runs the work of a proof while its devices are opened, and says what is to be said of these.
+    fn proving<T>(&self, is_quiet: bool, work: impl FnOnce() -> T) -> T {
+        let tell = || {
+            // The proof returns the error.
+            let Ok(devices) = self.sdk.devices() else {
+                return;
+            };
+            self.bar.set_devices(devices.len());
+            let is_cpu = |device: &Device| matches!(device, Device::Cpu | Device::CpuConformance);
+            let is_long = self.bits >= MIN_SECURITY_BITS && devices.iter().all(is_cpu);
+            if is_long && !is_quiet {
+                note("hint: a proof on a CPU takes ten seconds or more, hours for long programs; --toy tries a program out in less, without security");
+            }
+        };
+        thread::scope(|scope| {
+            scope.spawn(tell);
+            work()
+        })
+    }
+}
+
+/// Loads the program, begins to open the devices, and makes the executable and the application's key.
 fn prepare(
     args: &ProofArgs,
     device: DeviceArgs,
@@ -263,7 +287,7 @@ fn prepare(
     // Before anything takes long. Files of an insecure proof have other names, and are looked at again.
     args.files(&program, kind, MIN_SECURITY_BITS)?;
     let bar = Bar::new(kind == "app");
-    bar.step("device and kernels");
+    bar.step("application keys");
     let sdk = args.sdk.sdk_on(
         &program.settings,
         device,
@@ -271,45 +295,32 @@ fn prepare(
         args.resume.as_deref(),
         root_pk,
     )?;
-    let is_cpu = |device: &Device| matches!(device, Device::Cpu | Device::CpuConformance);
-    // Drivers take long to open a GPU.
-    let (exe, devices, bits) = thread::scope(|scope| {
-        let bits = scope.spawn(|| {
-            let bits = args.sdk.security_bits(&sdk)?;
-            sdk.bring_app_key()?;
-            Ok::<_, CliError>(bits)
-        });
-        let exe = scope.spawn(|| {
-            let exe = sdk.executable(program.source())?;
-            // On CPUs the commitment takes longer than the keys, whose bits of security may not be accepted.
-            sdk.commit_program_if(&exe, |devices| !devices.iter().all(is_cpu))?;
-            Ok::<_, CliError>(exe)
-        });
-        let devices = sdk.devices();
-        bar.step("application keys");
+    let sdk = Arc::new(sdk);
+    // Drivers take long to open a device. The proof returns the error.
+    let opening = sdk.clone();
+    thread::spawn(move || opening.devices().map(drop));
+    let (exe, bits) = thread::scope(|scope| {
+        let exe = scope.spawn(|| sdk.executable(program.source()));
+        let bits = args.sdk.security_bits(&sdk);
         (
             exe.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            devices,
-            bits.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            bits,
         )
     });
-    let (devices, exe, bits) = (devices?, exe?, bits?);
-    bar.set_devices(devices.len());
-    if bits >= MIN_SECURITY_BITS && !args.json && devices.iter().all(is_cpu) {
-        note("hint: a proof on a CPU takes ten seconds or more, hours for long programs; --toy tries a program out in less, without security");
-    }
+    let (bits, exe) = (bits?, exe?);
     let paths = args.files(&program, kind, bits)?;
     Ok(Prepared {
         program,
         exe,
         sdk,
+        bits,
         paths,
         bar,
     })
 }
 
 /// Leaves the memory of keys, programs and devices to the end of the process, which is next: the system takes it back faster than piece by piece.
-fn leave(sdk: MetalSdk) {
+fn leave(sdk: Arc<MetalSdk>) {
     std::mem::forget(sdk);
 }
 
@@ -337,29 +348,36 @@ fn check_alone(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
 
 fn app(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
     let input = args.input.stdin()?;
+    let prepared = prepare(args, device, "app", None)?;
     let Prepared {
         program,
         exe,
         sdk,
-        paths,
         bar,
-    } = prepare(args, device, "app", None)?;
+        ..
+    } = &prepared;
 
     let output = Printed::above(bar.line());
-    let options = args.options(&bar, &output);
-    let at_place = |error| program.at_place(error);
+    let options = args.options(bar, &output);
     if args.check {
-        args.check_first(&program, &sdk, input.clone(), &bar)?;
+        args.check_first(program, sdk, input.clone(), bar)?;
     }
-    let proved = sdk.prove_app(exe.clone(), input, &options);
-    let (proof, mut report) = proved.map_err(at_place)?;
+    let proved = prepared.proving(args.json, || sdk.prove_app(exe.clone(), input, &options));
+    let (proof, mut report) = proved.map_err(|error| program.at_place(error))?;
     bar.step("verification");
     let clock = std::time::Instant::now();
-    let verified = sdk.verify_app(exe, &proof)?;
+    let verified = sdk.verify_app(exe.clone(), &proof)?;
     report.verify = clock.elapsed();
     report.total += report.verify;
     report.security_bits = verified.security_bits;
     drop(output);
+    let Prepared {
+        program,
+        sdk,
+        paths,
+        bar,
+        ..
+    } = prepared;
     bar.finish();
 
     let mut outputs = Outputs::default();
@@ -386,23 +404,30 @@ fn app(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
 
 fn stark(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
     let input = args.input.stdin()?;
+    let prepared = prepare(args, device, "stark", None)?;
     let Prepared {
         program,
         exe,
         sdk,
-        paths,
         bar,
-    } = prepare(args, device, "stark", None)?;
+        ..
+    } = &prepared;
 
     let output = Printed::above(bar.line());
-    let at_place = |error| program.at_place(error);
+    let options = args.options(bar, &output);
     if args.check {
-        args.check_first(&program, &sdk, input.clone(), &bar)?;
+        args.check_first(program, sdk, input.clone(), bar)?;
     }
-    let proved = sdk
-        .prove(exe, input, &args.options(&bar, &output))
-        .map_err(at_place)?;
+    let proved = prepared.proving(args.json, || sdk.prove(exe.clone(), input, &options));
+    let proved = proved.map_err(|error| program.at_place(error))?;
     drop(output);
+    let Prepared {
+        program,
+        sdk,
+        paths,
+        bar,
+        ..
+    } = prepared;
     bar.finish();
 
     let mut outputs = Outputs::default();

@@ -18,10 +18,9 @@ use crate::{progress::Progress as LineOwner, table};
 const SHORT_SEGMENT: u64 = 2000;
 
 /// Steps of a job, in order. Those up to the segments can take most of the time of a small program.
-const STEPS: [&str; 7] = [
-    "device and kernels",
+const STEPS: [&str; 6] = [
     "application keys",
-    "program commitment",
+    "device and program commitment",
     "aggregation keys",
     "segments",
     "aggregation",
@@ -409,8 +408,8 @@ mod tests {
 
     #[test]
     fn steps_are_numbered_by_the_kind_of_proof() {
-        assert_eq!(step("segments", false), "step 5 of 7: segments");
-        assert_eq!(step("segments", true), "step 4 of 5: segments");
+        assert_eq!(step("segments", false), "step 4 of 6: segments");
+        assert_eq!(step("segments", true), "step 3 of 4: segments");
         assert_eq!(step("aggregation keys", true), "aggregation keys");
         assert_eq!(step("checking constraints", false), "checking constraints");
     }

@@ -83,23 +83,27 @@ pub fn prove(
 ) -> Result<(RootReport, Outputs)> {
     let from = from.map(files::read_proof).transpose()?;
     let input = args.input.stdin()?;
+    let prepared = prepare(args, device, "root", root_pk)?;
     let Prepared {
         program,
         exe,
         sdk,
-        paths,
         bar,
-    } = prepare(args, device, "root", root_pk)?;
+        ..
+    } = &prepared;
 
     let output = Printed::above(bar.line());
-    let options = args.options(&bar, &output);
+    let options = args.options(bar, &output);
     let (proof, baseline, stark) = match from {
-        Some(proof) => (proof, sdk.baseline(exe)?, None),
+        Some(proof) => {
+            let baseline = prepared.proving(args.json, || sdk.baseline(exe.clone()));
+            (proof, baseline?, None)
+        }
         None => {
             if args.check {
-                args.check_first(&program, &sdk, input.clone(), &bar)?;
+                args.check_first(program, sdk, input.clone(), bar)?;
             }
-            let proved = sdk.prove(exe, input, &options);
+            let proved = prepared.proving(args.json, || sdk.prove(exe.clone(), input, &options));
             let proved = proved.map_err(|error| program.at_place(error))?;
             (proved.proof, proved.baseline, Some(proved.report))
         }
@@ -107,6 +111,13 @@ pub fn prove(
     let proved = sdk.prove_root(&baseline, &proof, &options)?;
     let bits = proved.verified.security_bits.min(sdk.security_bits()?);
     drop(output);
+    let Prepared {
+        program,
+        sdk,
+        paths,
+        bar,
+        ..
+    } = prepared;
     bar.finish();
 
     let mut outputs = Outputs::default();

@@ -1,4 +1,4 @@
-//! `Child` and `DeviceChild`: the verifying key that the proofs below a node belong to, as a trace on the host and
+//! `Child` and `DeviceChild`: the verifying key that the proofs below a node belong to, on the host and as a trace that is
 //! committed on a device.
 
 use std::sync::Arc;
@@ -18,35 +18,44 @@ use crate::{
     engine::{EngineError, MetalEngine, SdkEngine},
     error::{guard, SdkError, Stage},
     prelude::{F, SC},
+    slot::Slot,
 };
 
 /// A child's verifying key. Its constraints are the cached trace of a node.
 pub(super) struct Child {
     pub vk: Arc<MultiStarkVerifyingKey<SC>>,
-    pub trace: RowMajorMatrix<F>,
+    trace: Slot<RowMajorMatrix<F>>,
 }
 
 impl Child {
-    /// The key as a trace, with the help of a GPU if there is one.
-    pub fn new(
-        vk: Arc<MultiStarkVerifyingKey<SC>>,
+    pub fn new(vk: Arc<MultiStarkVerifyingKey<SC>>) -> Self {
+        Self {
+            vk,
+            trace: Slot::new(None),
+        }
+    }
+
+    /// The key as a trace, made at the first call, with the help of a GPU if there is one.
+    fn trace(&self, gpu: Option<MetalContext>) -> Result<Arc<RowMajorMatrix<F>>, SdkError> {
+        self.trace.get_or_try(|| Self::make_trace(&self.vk, gpu))
+    }
+
+    fn make_trace(
+        vk: &MultiStarkVerifyingKey<SC>,
         gpu: Option<MetalContext>,
-    ) -> Result<Self, SdkError> {
+    ) -> Result<RowMajorMatrix<F>, SdkError> {
         // The library gives the trace only together with a commitment and panics if that fails. So it is committed
         // with the cheapest parameters, by our kernels, and by each device with the layer's.
         let stage = || Stage::AggregationKeygen;
         let context = gpu.map_or_else(|| MetalEngine::connect(&Device::Cpu, 0), Ok);
         let context = context.map_err(SdkError::engine(stage()))?;
-        let params = cheapest_params(&vk);
+        let params = cheapest_params(vk);
         let engine = MetalEngine::open(params, &context).map_err(SdkError::engine(stage()))?;
-        let trace = guard(stage(), || commit_child_vk(&engine, &vk, true).trace)?;
+        let trace = guard(stage(), || commit_child_vk(&engine, vk, true).trace)?;
         let cells = engine.device().download(&trace).map_err(EngineError::new);
         let cells = cells.map_err(SdkError::engine(stage()))?;
         let columns = StridedColMajorMatrixView::new(&cells, trace.width(), 1);
-        Ok(Self {
-            vk,
-            trace: columns.to_row_major_matrix(),
-        })
+        Ok(columns.to_row_major_matrix())
     }
 }
 
@@ -58,8 +67,9 @@ pub(super) struct DeviceChild<E: SdkEngine> {
 
 impl<E: SdkEngine> DeviceChild<E> {
     pub fn new(station: &Station<E>, engine: &E, child: &Child) -> Result<Self, SdkError> {
+        let trace = child.trace(engine.gpu())?;
         let trace = station
-            .commit(engine, child.trace.clone())
+            .commit(engine, trace.as_ref().clone())
             .map_err(SdkError::engine(Stage::AggregationKeygen))?;
         Ok(Self {
             vk_commit: VkCommit {

@@ -24,7 +24,7 @@ use openvm_recursion_circuit::system::{AggregationSubCircuit, VerifierConfig, Ve
 use openvm_stark_backend::{
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
     proof::Proof,
-    AirRef, SystemParams,
+    AirRef, StarkEngine, SystemParams,
 };
 use openvm_verify_stark_host::pvs::{DeferralPvs, VkCommit};
 
@@ -34,7 +34,7 @@ use super::{
     verifier::{External, HostTraces, Verifier},
 };
 use crate::{
-    engine::SdkEngine,
+    engine::CpuEngine,
     error::{guard, SdkError, Stage},
     files,
     poseidon2::State,
@@ -140,8 +140,7 @@ pub(super) struct NodeCircuit<const N: usize> {
 
 impl<const N: usize> NodeCircuit<N> {
     /// The circuit above proofs of `child_vk`; `recursive` if it also verifies its own proofs.
-    pub fn new<E: SdkEngine>(
-        engine: &E,
+    pub fn new(
         name: &'static str,
         child_vk: Arc<MultiStarkVerifyingKey<SC>>,
         source: KeySource,
@@ -160,10 +159,10 @@ impl<const N: usize> NodeCircuit<N> {
             (buses, airs_around(Arc::new(verifier), kind, &child_vk))
         })?;
         let key = || match source {
-            KeySource::Params(_) => guard(stage(), || Arc::new(engine.keygen(&airs).0)),
+            KeySource::Params(params) => guard(stage(), || Arc::new(keygen(params, &airs).0)),
             KeySource::Key(key) => {
                 check_key(name, &airs, &key)?;
-                let (_, own) = guard(stage(), || engine.keygen(&airs))?;
+                let (_, own) = guard(stage(), || keygen(key.params.clone(), &airs))?;
                 check_constraints(name, &own, &key)?;
                 Ok(key)
             }
@@ -172,8 +171,7 @@ impl<const N: usize> NodeCircuit<N> {
                 Ok(key)
             }
         };
-        let (key, child) = rayon::join(key, || Child::new(child_vk.clone(), engine.gpu()));
-        let (key, child) = (key?, child?);
+        let key = key()?;
         let names: Vec<String> = airs.iter().map(|air| air.name()).collect();
         if order == RowOrder::Sorted {
             for air in rows::SORTED {
@@ -192,10 +190,8 @@ impl<const N: usize> NodeCircuit<N> {
             names,
             order,
             key,
-            child,
-            own: recursive
-                .then(|| Child::new(vk.clone(), engine.gpu()))
-                .transpose()?,
+            child: Child::new(child_vk),
+            own: recursive.then(|| Child::new(vk.clone())),
             vk,
         })
     }
@@ -324,6 +320,14 @@ impl<const N: usize> NodeCircuit<N> {
             }
         }
     }
+}
+
+/// The keys of a circuit. No device is needed for them.
+fn keygen(
+    params: SystemParams,
+    airs: &[AirRef<SC>],
+) -> (MultiStarkProvingKey<SC>, MultiStarkVerifyingKey<SC>) {
+    CpuEngine::new(params).keygen(airs)
 }
 
 /// The AIRs of a circuit of this kind around a verifier of proofs of `child_vk`.

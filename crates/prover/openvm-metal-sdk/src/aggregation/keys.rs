@@ -35,14 +35,21 @@ pub struct AggregationKeys<E: SdkEngine> {
     pub(super) internal_recursive: Layer<E, MAX_NUM_CHILDREN_INTERNAL>,
 }
 
-impl<E: SdkEngine> AggregationKeys<E> {
+/// The circuits of the three layers above one application key, for which no device is needed.
+#[derive(Clone)]
+pub(crate) struct TreeCircuits {
+    leaf: Arc<NodeCircuit<MAX_NUM_CHILDREN_LEAF>>,
+    internal_for_leaf: Arc<NodeCircuit<MAX_NUM_CHILDREN_INTERNAL>>,
+    internal_recursive: Arc<NodeCircuit<MAX_NUM_CHILDREN_INTERNAL>>,
+}
+
+impl TreeCircuits {
     /// Generates the keys. `order` is that of the rows of nodes' traces, `hook` is [`Deferrals::hook_cached_commit`](crate::Deferrals) of the
     /// deferral circuits whose computations nodes may join with an execution.
     ///
     /// # Errors
-    /// If the parameters do not go together, or the device refuses.
+    /// If the parameters do not go together.
     pub fn generate(
-        station: &Station<E>,
         app_vk: Arc<MultiStarkVerifyingKey<SC>>,
         config: &AggregationConfig,
         order: RowOrder,
@@ -51,16 +58,15 @@ impl<E: SdkEngine> AggregationKeys<E> {
         let params = &config.params;
         let sources = [&params.leaf, &params.internal, &params.internal];
         let sources = sources.map(|params| KeySource::Params(params.clone()));
-        Self::new(station, app_vk, sources, order, hook)
+        Self::new(app_vk, sources, order, hook)
     }
 
     /// Takes keys that were made together before. `order` and `hook` are those of [`generate`](Self::generate). The leaves' key alone is made once more, to
     /// compare it: it is that which depends on the application. Keys of other layers that were made for another hook are refused when a proof is verified.
     ///
     /// # Errors
-    /// [`SdkError::ForeignKey`] if they belong to another application, or the device refuses.
+    /// [`SdkError::ForeignKey`] if they belong to another application.
     pub fn load(
-        station: &Station<E>,
         app_vk: Arc<MultiStarkVerifyingKey<SC>>,
         key: AggProvingKey,
         order: RowOrder,
@@ -71,17 +77,10 @@ impl<E: SdkEngine> AggregationKeys<E> {
             KeySource::Above(key.prefix.internal_for_leaf),
             KeySource::Above(key.internal_recursive),
         ];
-        Self::new(station, app_vk, sources, order, hook)
-    }
-
-    /// Work that fits on the device at the same time. No room for traces of segments is counted: whoever proves those has a key
-    /// of their own.
-    pub(crate) fn capacity(&self) -> Capacity {
-        Capacity::of(&self.station, &self.leaf.engine, 0)
+        Self::new(app_vk, sources, order, hook)
     }
 
     fn new(
-        station: &Station<E>,
         app_vk: Arc<MultiStarkVerifyingKey<SC>>,
         [leaf, internal_for_leaf, internal_recursive]: [KeySource; 3],
         order: RowOrder,
@@ -100,28 +99,52 @@ impl<E: SdkEngine> AggregationKeys<E> {
                     .into(),
             )
         })?;
-        // Each circuit verifies proofs of the one before. A device commits to the keys meanwhile.
+        // Each circuit verifies proofs of the one before.
+        let name = "the leaf key";
+        let leaf = Arc::new(NodeCircuit::new(name, app_vk, leaf, false, order, kind)?);
+        let name = "the internal-for-leaf key";
+        let below = leaf.vk.clone();
+        let circuit = NodeCircuit::new(name, below, internal_for_leaf, false, order, kind)?;
+        let internal_for_leaf = Arc::new(circuit);
+        let name = "the internal-recursive key";
+        let below = internal_for_leaf.vk.clone();
+        let circuit = NodeCircuit::new(name, below, internal_recursive, true, order, kind)?;
+        Ok(Self {
+            leaf,
+            internal_for_leaf,
+            internal_recursive: Arc::new(circuit),
+        })
+    }
+
+    /// Bits of security of the weakest of the three layers.
+    pub fn security_bits(&self) -> f64 {
+        let circuits = [
+            &self.leaf.vk,
+            &self.internal_for_leaf.vk,
+            &self.internal_recursive.vk,
+        ];
+        circuits
+            .map(|vk| security_bits(vk))
+            .into_iter()
+            .fold(f64::INFINITY, f64::min)
+    }
+}
+
+impl<E: SdkEngine> AggregationKeys<E> {
+    /// Brings the circuits to a device, all at the same time.
+    ///
+    /// # Errors
+    /// Refusals of the device.
+    pub(crate) fn new(station: &Station<E>, circuits: TreeCircuits) -> Result<Self, SdkError> {
+        let TreeCircuits {
+            leaf,
+            internal_for_leaf,
+            internal_recursive,
+        } = circuits;
         thread::scope(|scope| {
-            let engine = station.engine(leaf.params().clone())?;
-            let name = "the leaf key";
-            let circuit = NodeCircuit::new(&engine, name, app_vk, leaf, false, order, kind)?;
-            let circuit = Arc::new(circuit);
-            let vk = circuit.vk.clone();
-            let leaf = Layer::spawn(scope, station, engine, circuit);
-
-            let engine = station.engine(internal_for_leaf.params().clone())?;
-            let name = "the internal-for-leaf key";
-            let circuit =
-                NodeCircuit::new(&engine, name, vk, internal_for_leaf, false, order, kind)?;
-            let circuit = Arc::new(circuit);
-            let vk = circuit.vk.clone();
-            let internal_for_leaf = Layer::spawn(scope, station, engine, circuit);
-
-            let engine = station.engine(internal_recursive.params().clone())?;
-            let name = "the internal-recursive key";
-            let circuit =
-                NodeCircuit::new(&engine, name, vk, internal_recursive, true, order, kind)?;
-            let internal_recursive = Layer::spawn(scope, station, engine, Arc::new(circuit));
+            let leaf = Layer::spawn(scope, station, leaf);
+            let internal_for_leaf = Layer::spawn(scope, station, internal_for_leaf);
+            let internal_recursive = Layer::spawn(scope, station, internal_recursive);
             Ok(Self {
                 station: station.clone(),
                 leaf: leaf.join().expect("panics are errors")?,
@@ -129,6 +152,12 @@ impl<E: SdkEngine> AggregationKeys<E> {
                 internal_recursive: internal_recursive.join().expect("panics are errors")?,
             })
         })
+    }
+
+    /// Work that fits on the device at the same time. No room for traces of segments is counted: whoever proves those has a key
+    /// of their own.
+    pub(crate) fn capacity(&self) -> Capacity {
+        Capacity::of(&self.station, &self.leaf.engine, 0)
     }
 
     /// The same keys on another device. Circuits and keys of the host are shared.
@@ -163,17 +192,18 @@ impl<E: SdkEngine> AggregationKeys<E> {
         }
     }
 
+    /// The circuits on the host.
+    fn circuits(&self) -> TreeCircuits {
+        TreeCircuits {
+            leaf: self.leaf.circuit.clone(),
+            internal_for_leaf: self.internal_for_leaf.circuit.clone(),
+            internal_recursive: self.internal_recursive.circuit.clone(),
+        }
+    }
+
     /// Bits of security of the weakest of the three layers.
     pub fn security_bits(&self) -> f64 {
-        let circuits = [
-            &self.leaf.circuit.vk,
-            &self.internal_for_leaf.circuit.vk,
-            &self.internal_recursive.circuit.vk,
-        ];
-        circuits
-            .map(|vk| security_bits(vk))
-            .into_iter()
-            .fold(f64::INFINITY, f64::min)
+        self.circuits().security_bits()
     }
 
     /// Verifying key of an aggregated proof.

@@ -34,15 +34,17 @@ pub(super) struct Layer<E: SdkEngine, const N: usize> {
 }
 
 impl<E: SdkEngine, const N: usize> Layer<E, N> {
-    /// Brings a layer to a device on another thread: the layer above needs the circuit alone.
+    /// Brings a layer to a device on another thread.
     pub fn spawn<'scope, 'env>(
         scope: &'scope Scope<'scope, 'env>,
         station: &'env Station<E>,
-        engine: E,
         circuit: Arc<NodeCircuit<N>>,
     ) -> ScopedJoinHandle<'scope, Result<Self, SdkError>> {
         scope.spawn(move || {
-            let bring = || Self::bring(station, engine, circuit);
+            let bring = || {
+                let engine = station.engine(circuit.key.params.clone())?;
+                Self::bring(station, engine, circuit)
+            };
             guard(Stage::AggregationKeygen, bring).and_then(|layer| layer)
         })
     }

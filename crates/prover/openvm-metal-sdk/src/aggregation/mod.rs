@@ -26,6 +26,7 @@ pub use deferral::{
     DeferralCircuit, DeferralSettings, Deferrals, DeferredCall, DeferredCalls, VerifyStark,
 };
 pub use keys::AggregationKeys;
+pub(crate) use keys::TreeCircuits;
 pub(crate) use node::{prove_node, wrap_alone};
 pub(crate) use resume::{node_file, NodeFile, NodeFolder};
 pub(crate) use rows::sort as sort_rows;

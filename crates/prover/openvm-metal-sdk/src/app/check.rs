@@ -36,7 +36,7 @@ impl SegmentCheck {
         let initial_root = initial_memory_root(memory, &exe.exe.init_memory)
             .map_err(|error| SdkError::Executable(error.to_string()))?;
         Ok(Self {
-            vk: key.vk.clone(),
+            vk: key.circuit.vk.clone(),
             program_commit: exe.program_commit(),
             pc_start: exe.exe.pc_start,
             initial_root,

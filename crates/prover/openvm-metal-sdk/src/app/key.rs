@@ -2,21 +2,16 @@
 
 use std::sync::Arc;
 
-use openvm_circuit::arch::{execution_mode::Segment, VirtualMachineError, VmCircuitConfig};
-use openvm_metal_tracegen::DeviceChips;
+use openvm_circuit::arch::execution_mode::Segment;
 use openvm_sdk_config::SdkVmConfig;
-use openvm_stark_backend::{
-    keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
-    prover::{DeviceMultiStarkProvingKey, DeviceStarkProvingKey},
-};
+use openvm_stark_backend::prover::{DeviceMultiStarkProvingKey, DeviceStarkProvingKey};
 
+use super::circuit::AppCircuit;
 use crate::{
     devices::{on_each, Capacity, Station},
-    engine::{OtherAirData, SdkEngine},
-    error::{guard, SdkError, Stage},
-    prelude::SC,
+    engine::SdkEngine,
+    error::SdkError,
     row_order::RowOrder,
-    vm::host_chips,
 };
 
 /// The engine of the application's parameters with the proving key on its device, and the configuration that
@@ -25,40 +20,11 @@ pub struct AppKey<E: SdkEngine> {
     pub(crate) station: Station<E>,
     pub(crate) engine: E,
     pub(crate) device_key: DeviceMultiStarkProvingKey<E::PB>,
-    /// Verifying key of segments.
-    pub(crate) vk: Arc<MultiStarkVerifyingKey<SC>>,
+    pub(crate) circuit: Arc<AppCircuit<E>>,
+    /// The circuit's configuration, with segments that fit the devices.
     pub(crate) config: SdkVmConfig,
     pub(crate) order: RowOrder,
     pub(crate) traces_on_device: bool,
-    pub(crate) chips: Arc<ConfigChips>,
-}
-
-/// Facts about the chips of a configuration, which no device is needed for.
-pub(crate) struct ConfigChips {
-    /// Rows of the tables among the chips, by AIR; nothing for others and for those of the system.
-    pub table_rows: Vec<Option<usize>>,
-    /// Index of the AIR of each executor.
-    pub executor_airs: Vec<usize>,
-    /// Chips whose traces a device makes, if it makes any.
-    on_device: DeviceChips,
-}
-
-impl ConfigChips {
-    /// Looks at the chips of a configuration.
-    ///
-    /// # Errors
-    /// [`SdkError::Machine`] if no machine can be built.
-    pub(crate) fn new(config: &SdkVmConfig) -> Result<Self, SdkError> {
-        guard(Stage::BuildMachine, || {
-            let chips = host_chips(config, config.create_airs()?, true)?;
-            Ok(Self {
-                table_rows: chips.constant_trace_heights(),
-                executor_airs: chips.executor_idx_to_air_idx(),
-                on_device: DeviceChips::new(&chips)?,
-            })
-        })?
-        .map_err(|error: VirtualMachineError| SdkError::machine(Stage::BuildMachine, error, 0))
-    }
 }
 
 /// Step, in bytes, of the free device memory that segments are cut for: a little more or less, as between two
@@ -74,20 +40,18 @@ fn whole_steps(bytes: usize) -> usize {
 }
 
 impl<E: SdkEngine> AppKey<E> {
-    /// Brings the key with its [`air_data`](SdkEngine::air_data), and the chips of the configuration, to devices, all at the same time. With `fit_segments`, segments are cut so that one is
+    /// Brings a circuit's key to devices, all at the same time. With `fit_segments`, segments are cut so that one is
     /// estimated to need at most half of the memory of the smallest device: traces of further ones are there too.
     ///
     /// # Errors
     /// If a device cannot be used.
     pub(crate) fn on_all(
         stations: &[Station<E>],
-        (vm_key, vk): (&MultiStarkProvingKey<SC>, &Arc<MultiStarkVerifyingKey<SC>>),
-        air_data: &[OtherAirData<E>],
-        chips: ConfigChips,
-        mut config: SdkVmConfig,
+        circuit: &Arc<AppCircuit<E>>,
         fit_segments: bool,
         order: RowOrder,
     ) -> Result<Vec<Self>, SdkError> {
+        let (vm_key, mut config) = (circuit.vm_key(), circuit.config.clone());
         let engines = on_each(stations.len(), |i| {
             stations[i].engine(vm_key.params.clone())
         })?;
@@ -98,18 +62,16 @@ impl<E: SdkEngine> AppKey<E> {
             system.set_segmentation_max_memory(system.segmentation_max_memory.min(half));
         }
         let keys = on_each(stations.len(), |i| {
-            Ok(engines[i].transport(vm_key, air_data))
+            Ok(engines[i].transport(vm_key, &circuit.air_data))
         })?;
-        let chips = Arc::new(chips);
         let parts = stations.iter().zip(engines).zip(keys);
         let keys = parts.map(|((station, engine), device_key)| Self {
             station: station.clone(),
             device_key,
-            vk: vk.clone(),
+            circuit: circuit.clone(),
             config: config.clone(),
             order,
             traces_on_device: E::makes_traces(engine.device()),
-            chips: chips.clone(),
             engine,
         });
         Ok(keys.collect())
@@ -168,7 +130,7 @@ impl<E: SdkEngine> AppKey<E> {
         // On a device in the host's memory the rows are the host's as well.
         let in_host_memory = self.engine.is_in_host_memory();
         let has_records = self.traces_on_device && !in_host_memory;
-        let chips = has_records.then_some(&self.chips.on_device);
+        let chips = has_records.then_some(&self.circuit.chips.on_device);
         let airs = self.device_key.per_air.len();
         let traces = self.shapes(segment).enumerate();
         let bytes = traces.map(|(air, [rows, width])| {

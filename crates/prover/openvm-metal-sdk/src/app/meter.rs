@@ -1,27 +1,26 @@
 //! Metered execution: runs a program from the start and decides where it is cut into segments.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::mpsc::{Receiver, TryRecvError},
+    time::{Duration, Instant},
+};
 
 use openvm_circuit::{
-    arch::{
-        execution_mode::Segment, instructions::exe::VmExe, VirtualMachine, CONNECTOR_AIR_ID,
-        PROGRAM_AIR_ID,
-    },
+    arch::{execution_mode::Segment, instructions::exe::VmExe, VirtualMachine},
     system::memory::merkle::public_values::extract_public_values,
 };
 use openvm_sdk::StdIn;
-use openvm_stark_backend::{p3_field::PrimeField32, prover::ProverBackend};
 
 use super::{
+    circuit::{AppCircuit, MeterParts},
     runner::{decoded, executors},
     AppKey,
 };
 use crate::{
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
-    executable::defined_instructions,
-    execution::{AirShape, Cut, Execution, Rows, SegmentLimits, CHECK_INSTRUCTIONS},
-    guest_output::printing,
+    execution::{Execution, CHECK_INSTRUCTIONS},
+    guest_output::{printing, HeldOutput},
     options::ProveOptions,
     prelude::F,
     progress::Event,
@@ -71,53 +70,6 @@ pub(crate) fn virtual_machine<E: SdkEngine>(
     Ok((vm, builder))
 }
 
-/// Rows of the connector's trace: the states before and after the segment.
-const CONNECTOR_ROWS: usize = 2;
-
-/// Parts of a virtual machine that metering needs.
-pub(crate) struct MeterParts {
-    pub rows: Rows,
-    pub cut: Cut,
-    /// Index of the AIR of each executor.
-    pub executor_airs: Vec<usize>,
-}
-
-/// The parts with which the metered execution of a program begins. Rows are counted as by a machine of the key.
-pub(crate) fn meter_parts<E: SdkEngine>(key: &AppKey<E>, exe: &VmExe<F>) -> MeterParts {
-    let airs = &key.device_key.per_air;
-    // Heights that every segment has: of preprocessed traces, of chips that are tables, of the program and of the connector.
-    let heights = airs.iter().zip(&key.chips.table_rows).map(|(air, &rows)| {
-        let preprocessed = air.preprocessed_data.as_ref();
-        preprocessed.map(|data| data.height()).or(rows)
-    });
-    let mut heights: Vec<Option<usize>> = heights.collect();
-    heights[PROGRAM_AIR_ID] = Some(defined_instructions(&exe.program));
-    heights[CONNECTOR_AIR_ID] = Some(CONNECTOR_ROWS);
-    let first = heights.iter().map(|height| height.unwrap_or(0) as u32);
-    let fixed = heights.iter().map(Option::is_some);
-    let airs = airs.iter().zip(fixed);
-    let airs = airs.map(|(air, has_fixed_height)| AirShape {
-        width: air.vk.params.width.total_width(),
-        interactions: air.vk.symbolic_constraints.interactions.len(),
-        needs_next_row: air.vk.params.need_rot,
-        constraint_values: E::PB::constraint_eval_buffer_size(air),
-        has_fixed_height,
-    });
-    let system = &key.config.system.config;
-    let limits = SegmentLimits {
-        airs: airs.collect(),
-        height: 1 << key.engine.params().log_stacked_height(),
-        memory: system.segmentation_max_memory,
-        interactions: F::ORDER_U32.into(),
-        config: key.engine.proving_memory_config(),
-    };
-    MeterParts {
-        rows: Rows::new(first.collect(), &system.memory_config),
-        cut: Cut::new(limits),
-        executor_airs: key.chips.executor_airs.clone(),
-    }
-}
-
 /// Runs a program from the start and decides where it is cut; see [`execute_metered`].
 pub(crate) fn meter<E: SdkEngine>(
     key: &AppKey<E>,
@@ -125,7 +77,63 @@ pub(crate) fn meter<E: SdkEngine>(
     input: StdIn,
     options: &ProveOptions<'_>,
 ) -> Result<MeteredRun, SdkError> {
-    execute_metered(key, exe, input, options, &mut ())
+    let memory = &mut SegmentMemory::of(key);
+    execute_metered(&key.circuit, memory, exe, input, options, &mut ())
+}
+
+/// Most bytes of the memory of a segment's proof. What fits the devices may become known while they are opened.
+pub(super) struct SegmentMemory {
+    most: usize,
+    later: Option<Receiver<usize>>,
+    /// Time for which it was waited for.
+    pub waited: Duration,
+}
+
+impl SegmentMemory {
+    /// The bound of a key, whose devices are known.
+    pub fn of<E: SdkEngine>(key: &AppKey<E>) -> Self {
+        Self::known(key.config.system.config.segmentation_max_memory)
+    }
+
+    pub fn known(most: usize) -> Self {
+        Self {
+            most,
+            later: None,
+            waited: Duration::ZERO,
+        }
+    }
+
+    /// The bound of the circuit's configuration, until a lower one may be received.
+    pub fn later<E: SdkEngine>(circuit: &AppCircuit<E>, later: Receiver<usize>) -> Self {
+        Self {
+            most: circuit.system().segmentation_max_memory,
+            later: Some(later),
+            waited: Duration::ZERO,
+        }
+    }
+
+    /// The bound, once, when it has become known; waits for that if it must.
+    ///
+    /// # Errors
+    /// [`SdkError::Cancelled`] if it will never be known.
+    fn learn(&mut self, must_wait: bool) -> Result<Option<usize>, SdkError> {
+        let Some(later) = &self.later else {
+            return Ok(None);
+        };
+        let clock = Instant::now();
+        let bound = match must_wait {
+            true => later.recv().map_err(|_| SdkError::Cancelled)?,
+            false => match later.try_recv() {
+                Ok(bound) => bound,
+                Err(TryRecvError::Empty) => return Ok(None),
+                Err(TryRecvError::Disconnected) => return Err(SdkError::Cancelled),
+            },
+        };
+        self.waited += clock.elapsed();
+        self.later = None;
+        self.most = self.most.min(bound);
+        Ok(Some(self.most))
+    }
 }
 
 /// Follows a metered execution. An error ends it.
@@ -156,32 +164,89 @@ impl Follower for () {
 }
 
 /// Runs a program from the start and decides where it is cut; reports each segment as an event and to `follower`. The bound on instructions is
-/// compared when limits are. That takes widths and heights of traces, and no commitment to the program.
+/// compared when limits are. That takes widths and heights of traces, no device, and no commitment to the program. Until the bound on memory is known
+/// nothing is printed or reported: if it turns out to be passed, the program is run from the start again.
 pub(super) fn execute_metered<E: SdkEngine>(
-    key: &AppKey<E>,
+    circuit: &AppCircuit<E>,
+    memory: &mut SegmentMemory,
     exe: &VmExe<F>,
     input: StdIn,
     options: &ProveOptions<'_>,
     follower: &mut impl Follower,
 ) -> Result<MeteredRun, SdkError> {
-    let MeterParts {
-        rows,
-        mut cut,
-        executor_airs,
-    } = meter_parts(key, exe);
-    let inputs = input.buffer.len();
-    let given = Given::new(&input);
-    let bound = options.max_instructions;
-    let failed = |error| SdkError::execution(Stage::Execute, error, inputs);
-    let mut segments: Vec<Segment> = Vec::new();
-    let execution = || {
-        let executors = executors(&key.config, exe)?;
+    let output = HeldOutput::new(options.output, memory.later.is_some());
+    let job = MeteredJob {
+        circuit,
+        exe,
+        options,
+        output: &output,
+    };
+    let mut is_again = false;
+    let run = loop {
+        let execution = || job.execute(memory, input.clone(), follower, is_again);
+        let run = guard(Stage::Execute, || printing(&output, execution)).and_then(|run| run);
+        // An execution that fails says what it printed, if nothing before it fails.
+        memory.learn(true)?;
+        match run {
+            Ok(None) => output.drop_all(),
+            run => {
+                output.release()?;
+                if let Some(run) = run? {
+                    break run;
+                }
+            }
+        }
+        is_again = true;
+    };
+    options.progress.event(Event::Executed {
+        segments: run.segments.len(),
+        instructions: run.instructions(),
+    });
+    Ok(run)
+}
+
+/// A program that is run and cut into segments.
+struct MeteredJob<'a, E: SdkEngine> {
+    circuit: &'a AppCircuit<E>,
+    exe: &'a VmExe<F>,
+    options: &'a ProveOptions<'a>,
+    output: &'a HeldOutput<'a>,
+}
+
+impl<E: SdkEngine> MeteredJob<'_, E> {
+    /// Runs the program. Nothing if the bound on memory became known and had been passed, which can happen before the first segment is reported.
+    fn execute(
+        &self,
+        memory: &mut SegmentMemory,
+        input: StdIn,
+        follower: &mut impl Follower,
+        is_again: bool,
+    ) -> Result<Option<MeteredRun>, SdkError> {
+        let Self {
+            circuit,
+            exe,
+            options,
+            output,
+        } = self;
+        let MeterParts {
+            rows,
+            mut cut,
+            executor_airs,
+        } = circuit.meter_parts(exe, memory.most);
+        let inputs = input.buffer.len();
+        let given = Given::new(&input);
+        let bound = options.max_instructions;
+        let failed = |error| SdkError::execution(Stage::Execute, error, inputs);
+        let mut segments: Vec<Segment> = Vec::new();
+        let executors = executors(&circuit.config, exe)?;
         let program = decoded(&executors, exe, executor_airs)?;
-        let system = &key.config.system.config;
+        let system = circuit.system();
         let mut execution = Execution::new(&program, system, input, rows);
         cut.begin(execution.rows());
         let clock = Instant::now();
-        follower.before_segment(&execution)?;
+        if !is_again {
+            follower.before_segment(&execution)?;
+        }
         let mut start = 0;
         loop {
             let left = bound.saturating_sub(execution.executed());
@@ -199,6 +264,12 @@ pub(super) fn execute_metered<E: SdkEngine>(
             if let Some(code) = code.filter(|&code| code != 0) {
                 let pc = execution.state().pc();
                 return Err(SdkError::GuestExit { code, pc });
+            }
+            if let Some(bytes) = memory.learn(is_full || code.is_some())? {
+                if !cut.bound_memory(bytes) {
+                    return Ok(None);
+                }
+                output.release()?;
             }
             if !is_full && code.is_none() {
                 continue;
@@ -231,17 +302,10 @@ pub(super) fn execute_metered<E: SdkEngine>(
         let public_values = extract_public_values(count, &execution.state().memory.memory);
         let time = clock.elapsed();
         follower.end(execution)?;
-        Ok((public_values, time))
-    };
-    let (public_values, time) = guard(Stage::Execute, || printing(options.output, execution))??;
-    let run = MeteredRun {
-        segments,
-        public_values,
-        time,
-    };
-    options.progress.event(Event::Executed {
-        segments: run.segments.len(),
-        instructions: run.instructions(),
-    });
-    Ok(run)
+        Ok(Some(MeteredRun {
+            segments,
+            public_values,
+            time,
+        }))
+    }
 }

@@ -2,6 +2,7 @@
 
 mod chain;
 mod check;
+mod circuit;
 mod collect;
 mod constraints;
 mod job;
@@ -21,18 +22,19 @@ mod sequence;
 mod sink;
 mod snapshot;
 mod snapshot_queue;
+mod started;
 #[cfg(test)]
 mod tests;
 mod tracer;
 
 pub(crate) use check::SegmentCheck;
+pub(crate) use circuit::{AppCircuit, ConfigChips, MeterParts};
 pub use constraints::CheckedRun;
 pub(crate) use kept::Kept;
 pub use key::AppKey;
-pub(crate) use key::ConfigChips;
 pub(crate) use keygen::app_keygen;
+pub(crate) use meter::meter;
 pub use meter::MeteredRun;
-pub(crate) use meter::{meter, meter_parts, MeterParts};
 pub(crate) use program::program_trace;
 pub use program::CommittedExe;
 pub use prover::AppProver;
@@ -42,4 +44,5 @@ pub(crate) use resume::{hex, job_id, segment_file, segment_id, Id, ResumeFolder}
 pub(crate) use runner::{decoded, execute, executors};
 pub(crate) use sink::ProofSink;
 pub(crate) use snapshot::Snapshotter;
+pub(crate) use started::Started;
 pub(crate) use tracer::SegmentTracer;

@@ -9,38 +9,35 @@
 
 use std::{
     sync::{
-        mpsc::{channel, sync_channel, Receiver, Sender, SyncSender},
+        mpsc::{channel, Receiver, Sender},
         Arc, Mutex, PoisonError,
     },
-    thread,
-    time::{Duration, Instant},
+    thread::{self, ScopedJoinHandle},
 };
 
-use openvm_circuit::{arch::execution_mode::Segment, system::memory::online::GuestMemory};
+use openvm_circuit::arch::execution_mode::Segment;
 use openvm_sdk::StdIn;
 use openvm_stark_backend::{proof::Proof, prover::ProvingContext};
 
 use super::{
     collect::Collector,
     job::{Accepted, Job, Segments},
-    meter::{execute_metered, Follower, MeteredRun},
     segment_queue::{Bounds, Permit, SegmentQueue, Taken},
     sequence::make_missing,
     sink::ProofSink,
-    snapshot::{Changes, EndOfMemory, Follow, Snapshot},
+    snapshot::{EndOfMemory, Follow, Snapshot},
     snapshot_queue::SnapshotQueue,
+    started::{Followed, Metered, Started},
     AppKey,
 };
 use crate::{
     devices::Reservation,
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
-    execution::Execution,
     options::Threads,
     prelude::SC,
     report::Report,
     slot::lock,
-    system::MemoryTree,
 };
 
 /// Threads for each device that verify what it made. Of small segments a GPU makes two in the time of one verification.
@@ -48,17 +45,6 @@ const VERIFIERS: usize = 4;
 
 /// Most snapshots that are made and that no tracer has taken: one that the next tracer takes, and one while it does.
 const READY_SNAPSHOTS: usize = 2;
-
-/// Page copies that may wait for hashing; each holds the remaining input.
-const WAITING_CHANGES: usize = 1;
-
-/// Message from the thread that executes to the one that makes snapshots.
-enum Followed {
-    /// Changes up to the beginning of the next segment.
-    Segment(Changes),
-    /// Changes up to the end, and the memory there.
-    End(Changes, GuestMemory),
-}
 
 /// A segment whose traces are on a device.
 struct Traced<'a, E: SdkEngine> {
@@ -88,10 +74,11 @@ struct Pipeline<'a, E: SdkEngine> {
     error: Mutex<Option<SdkError>>,
 }
 
-/// Proves all segments on several threads; see the module.
+/// Proves all segments of an execution, which was started, on several threads; see the module.
 pub(super) fn run<E: SdkEngine>(
     job: &Job<'_, E>,
     input: StdIn,
+    started: Started<'_>,
     sink: &dyn ProofSink,
     report: &mut Report,
     threads: Threads,
@@ -133,11 +120,16 @@ pub(super) fn run<E: SdkEngine>(
         }
         // Devices have all their segments when the last tracer ends.
         drop(senders);
-        let input = input.clone();
-        let (sender, changes) = sync_channel(WAITING_CHANGES);
+        let Started {
+            memory,
+            changes,
+            segments,
+            metered,
+        } = started;
+        // The execution has ended if it does not receive this.
+        let _ = memory.send(job.keys[0].config.system.config.segmentation_max_memory);
         let end = scope.spawn(move || pipeline.thread(|| pipeline.make_snapshots(&changes)));
-        let metered = pipeline.thread(|| pipeline.meter(input, &sender));
-        drop(sender);
+        let metered = pipeline.thread(|| pipeline.hand_out(segments, metered));
         // Its panics are errors of the pipeline.
         (metered.flatten(), end.join().ok().flatten().flatten())
     });
@@ -184,57 +176,6 @@ impl<E: SdkEngine> Drop for StopOnPanic<'_, '_, E> {
     }
 }
 
-/// Gives segments to tracers, and changes to the thread that makes snapshots.
-struct Handed<'p, 'a, E: SdkEngine> {
-    pipeline: &'p Pipeline<'a, E>,
-    /// A tree of the memory's configuration.
-    layout: MemoryTree,
-    changes: &'p SyncSender<Followed>,
-    segments: usize,
-    /// Time for which snapshots were not taken.
-    waited: Duration,
-    /// False once nobody takes segments or changes.
-    is_taken: bool,
-}
-
-impl<E: SdkEngine> Handed<'_, '_, E> {
-    fn taken(&mut self, is_taken: bool) -> Result<(), SdkError> {
-        self.is_taken = is_taken;
-        is_taken.then_some(()).ok_or(SdkError::Cancelled)
-    }
-}
-
-impl<E: SdkEngine> Follower for Handed<'_, '_, E> {
-    fn before_segment(&mut self, execution: &Execution<'_>) -> Result<(), SdkError> {
-        let changes = Changes::of(execution, &self.layout);
-        let clock = Instant::now();
-        let sent = self.changes.send(Followed::Segment(changes));
-        self.waited += clock.elapsed();
-        self.taken(sent.is_ok())
-    }
-
-    fn segment(&mut self, segment: &Segment) -> Result<(), SdkError> {
-        let bytes = self.pipeline.job.host_bytes(self.segments, segment)?;
-        self.segments += 1;
-        let is_taken = self.pipeline.queue.add(segment.clone(), bytes);
-        self.taken(is_taken)
-    }
-
-    fn end(&mut self, execution: Execution<'_>) -> Result<(), SdkError> {
-        let changes = Changes::of(&execution, &self.layout);
-        let memory = execution.into_state().memory;
-        let sent = self.changes.send(Followed::End(changes, memory));
-        self.taken(sent.is_ok())
-    }
-}
-
-/// Results of the metering thread.
-struct Metered {
-    run: MeteredRun,
-    /// Time of the execution, without waits for snapshots.
-    time: Duration,
-}
-
 impl<E: SdkEngine> Pipeline<'_, E> {
     /// Runs a thread's work; its panics are errors too. The first error stops all threads.
     fn thread<T>(&self, work: impl FnOnce() -> Result<T, SdkError>) -> Option<T> {
@@ -253,31 +194,26 @@ impl<E: SdkEngine> Pipeline<'_, E> {
         self.snapshots.stop();
     }
 
-    /// Cuts the execution into segments. Gives nothing if nobody takes them any more: another thread failed, and
-    /// its error is the one to tell.
-    fn meter(
+    /// Gives segments to tracers as they are cut. Gives nothing if nobody takes them any more: another thread failed, and its error is the
+    /// one to tell.
+    fn hand_out(
         &self,
-        input: StdIn,
-        changes: &SyncSender<Followed>,
+        segments: Receiver<Segment>,
+        metered: ScopedJoinHandle<'_, Result<Option<Metered>, SdkError>>,
     ) -> Result<Option<Metered>, SdkError> {
-        let (key, exe) = (&self.job.keys[0], &self.job.exes[0].exe);
-        let clock = Instant::now();
-        let mut follower = Handed {
-            pipeline: self,
-            layout: MemoryTree::new(&key.config.system.config.memory_config),
-            changes,
-            segments: 0,
-            waited: Duration::ZERO,
-            is_taken: true,
-        };
-        let run = execute_metered(key, exe, input, self.job.options, &mut follower);
-        let run = match run {
-            Err(_) if !follower.is_taken => return Ok(None),
-            run => run?,
-        };
-        let time = clock.elapsed().saturating_sub(follower.waited);
-        self.queue.end();
-        Ok(Some(Metered { run, time }))
+        let mut index = 0;
+        while let Ok(segment) = segments.recv() {
+            let bytes = self.job.host_bytes(index, &segment)?;
+            index += 1;
+            if !self.queue.add(segment, bytes) {
+                return Ok(None);
+            }
+        }
+        let metered = metered.join().expect("panics are errors")?;
+        if metered.is_some() {
+            self.queue.end();
+        }
+        Ok(metered)
     }
 
     /// Makes the snapshots before segments as these are cut. At the end it has the guest's public values and what else is known of the memory. Gives

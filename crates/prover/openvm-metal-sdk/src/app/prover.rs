@@ -1,6 +1,6 @@
 //! `AppProver`: proves executions of one executable, segment by segment.
 
-use std::{sync::Arc, time::Instant};
+use std::{sync::Arc, thread, time::Instant};
 
 use openvm_circuit::arch::ContinuationVmProof;
 use openvm_sdk::StdIn;
@@ -13,6 +13,7 @@ use super::{
     resume::ResumeFolder,
     sequence,
     sink::ProofSink,
+    started::Started,
     AppKey, CommittedExe,
 };
 use crate::{
@@ -130,7 +131,7 @@ impl<E: SdkEngine> AppProver<E> {
         on_own_thread(|| {
             let start = Instant::now();
             let fleet = self.fleet();
-            let proved = self.prove_into(input, options, &fleet, &())?;
+            let proved = self.prove_into(input, options, &fleet, &(), None)?;
             let (proof, mut report) = (proved.proof, proved.report);
             self.finish(&mut report, &fleet, start);
             report.app = report.total;
@@ -138,13 +139,15 @@ impl<E: SdkEngine> AppProver<E> {
         })
     }
 
-    /// [`generic_prove`](Self::generic_prove) with the proofs given to a sink as they are made.
+    /// [`generic_prove`](Self::generic_prove) with the proofs given to a sink as they are made, of an execution that may have been started with
+    /// the same input and options.
     pub(crate) fn prove_into(
         &self,
         input: StdIn,
         options: &ProveOptions<'_>,
         fleet: &Fleet<'_>,
         sink: &dyn ProofSink,
+        started: Option<Started<'_>>,
     ) -> Result<ProvedSegments, SdkError> {
         let mut report = Report::default();
         let mut job = self.job(fleet, options);
@@ -156,7 +159,12 @@ impl<E: SdkEngine> AppProver<E> {
             job.check = Some(SegmentCheck::new(&self.keys[0], &self.exes[0])?);
         }
         let segments = match options.threads(&fleet.proofs_at_once()) {
-            Some(threads) => pipeline::run(&job, input, sink, &mut report, threads),
+            Some(threads) => thread::scope(|scope| {
+                let (circuit, exe) = (&*self.keys[0].circuit, &*self.exes[0].exe);
+                let start = || Started::start(scope, circuit, exe, input.clone(), options);
+                let started = started.unwrap_or_else(start);
+                pipeline::run(&job, input, started, sink, &mut report, threads)
+            }),
             None => sequence::run(&job, input, sink, &mut report),
         };
         let Segments { proofs, end } = segments?;

@@ -8,7 +8,7 @@ use openvm_sdk::StdIn;
 use super::{
     collect::Collector,
     job::{Accepted, Job, Segments},
-    meter::{execute_metered, Follower},
+    meter::{execute_metered, Follower, SegmentMemory},
     runner::{decoded, executors},
     sink::ProofSink,
     snapshot::{end_of_memory, Snapshotter},
@@ -44,7 +44,14 @@ pub(super) fn run<E: SdkEngine>(
     let (key, exe) = (&job.keys[0], &job.exes[0].exe);
     let clock = Instant::now();
     let mut last = LastMemory(None);
-    let run = execute_metered(key, exe, input.clone(), job.options, &mut last)?;
+    let run = execute_metered(
+        &key.circuit,
+        &mut SegmentMemory::of(key),
+        exe,
+        input.clone(),
+        job.options,
+        &mut last,
+    )?;
     report.execution = clock.elapsed();
     report.instructions = run.instructions();
     report.cells = run.segments.iter().map(|s| key.cells(s)).sum();

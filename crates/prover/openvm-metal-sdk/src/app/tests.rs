@@ -1,6 +1,11 @@
 //! Snapshots of random programs against OpenVM's own executor, and jobs that end early.
 
-use std::cell::RefCell;
+use std::{
+    cell::RefCell,
+    sync::{mpsc::channel, Mutex},
+    thread,
+    time::Duration,
+};
 
 use openvm_circuit::{
     arch::{
@@ -22,7 +27,7 @@ use rand::{rngs::StdRng, seq::SliceRandom, Rng, SeedableRng};
 
 use super::{
     decoded, executors,
-    meter::{execute_metered, meter, Follower},
+    meter::{execute_metered, meter, Follower, SegmentMemory},
     snapshot::{Changes, Follow},
     AppKey, SegmentTracer, Snapshotter,
 };
@@ -248,7 +253,8 @@ fn segments_from_snapshots_are_those_of_openvms_executor() {
         let mut roots_of_changes = Followed::new(key);
         let options = ProveOptions::default();
         execute_metered(
-            key,
+            &key.circuit,
+            &mut SegmentMemory::of(key),
             exe.exe(),
             input(rounds),
             &options,
@@ -290,4 +296,94 @@ fn a_guest_that_fails_late_ends_the_job() {
     let error = sdk().prove_app(exe, input(rounds), &options).err();
     let error = error.expect("the guest fails");
     assert!(matches!(error, SdkError::GuestFault { .. }), "{error}");
+}
+
+/// Calls of a follower, in order: `None` before a segment and at the end, a segment otherwise.
+#[derive(Default)]
+struct Calls(Vec<Option<(u64, u64, Vec<u32>)>>);
+
+impl Follower for Calls {
+    fn before_segment(&mut self, _: &Execution<'_>) -> Result<(), SdkError> {
+        self.0.push(None);
+        Ok(())
+    }
+
+    fn segment(&mut self, segment: &Segment) -> Result<(), SdkError> {
+        let heights = segment.trace_heights.clone();
+        self.0
+            .push(Some((segment.instret_start, segment.num_insns, heights)));
+        Ok(())
+    }
+
+    fn end(&mut self, _: Execution<'_>) -> Result<(), SdkError> {
+        self.0.push(None);
+        Ok(())
+    }
+}
+
+/// Catches segments, prints and calls that depend on when the bound on memory becomes known: at the first check, or after more memory was used.
+#[test]
+fn a_bound_that_becomes_known_late_cuts_the_same_segments() {
+    let sdk: MetalSdk = Sdk::builder(Device::Cpu)
+        .min_security_bits(0.0)
+        .app_config(AppConfig::new(config(), toy_app(18)))
+        .segment_max_memory(1 << 30)
+        .build()
+        .expect("the settings go together");
+    // Prints a byte in each round.
+    let code = [
+        addi(10, 0, 2000),
+        lui(11, 4),
+        addi(12, 0, 1),
+        sw(10, 11, 0),
+        print(11, 12),
+        addi(10, 10, -1),
+        bne(10, 0, -12),
+        reveal(10, 0),
+        terminate(0),
+    ];
+    let code = config().transpiler().transpile(&code).expect("RISC-V");
+    let program = Program::new_without_debug_infos_with_option(&code, TEXT);
+    let exe = VmExe::new(program).with_pc_start(TEXT);
+    let prover = sdk.app_prover(exe).expect("a prover");
+    let (circuit, exe) = (&prover.keys()[0].circuit, prover.exe().exe());
+    let run = |mut memory: SegmentMemory| {
+        let (output, mut calls) = (Mutex::new(Vec::new()), Calls::default());
+        let options = ProveOptions::default().with_output(&output);
+        let input = StdIn::default();
+        execute_metered(circuit, &mut memory, exe, input, &options, &mut calls).expect("a run");
+        (calls.0, output.into_inner().expect("no panic"))
+    };
+    let expected: Vec<u8> = (1..=2000).rev().map(|round| round as u8).collect();
+    let mut counts = Vec::new();
+    for bound in (14..=30).map(|bits| 1 << bits) {
+        let known = run(SegmentMemory::known(bound));
+        assert_eq!(known.1, expected);
+        counts.push(known.0.len());
+        for wait in [0, 20] {
+            let (sender, later) = channel();
+            thread::scope(|scope| {
+                if wait == 0 {
+                    sender.send(bound).expect("a receiver");
+                } else {
+                    scope.spawn(move || {
+                        thread::sleep(Duration::from_millis(wait));
+                        sender.send(bound)
+                    });
+                }
+                let got = run(SegmentMemory::later(circuit, later));
+                assert_eq!(got, known, "a bound of {bound} bytes after {wait} ms");
+            });
+        }
+    }
+    // A segment for each check, and one segment.
+    assert!(counts[0] > 10 && counts.last() == Some(&3), "{counts:?}");
+    // Whoever waits for a bound that nobody will know ends.
+    let (sender, later) = channel();
+    drop(sender);
+    let mut memory = SegmentMemory::later(circuit, later);
+    let options = ProveOptions::default();
+    let input = StdIn::default();
+    let run = execute_metered(circuit, &mut memory, exe, input, &options, &mut ());
+    assert!(matches!(run, Err(SdkError::Cancelled)));
 }

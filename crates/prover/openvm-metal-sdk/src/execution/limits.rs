@@ -39,14 +39,14 @@ pub(crate) struct SegmentLimits {
 }
 
 impl SegmentLimits {
-    /// True if a segment may have these heights. Traces are padded to powers of two.
-    fn allow(&self, heights: &[u32]) -> bool {
+    /// Bytes that a segment of these heights is estimated to need; nothing if it may not have them. Traces are padded to powers of two.
+    fn allow(&self, heights: &[u32]) -> Option<usize> {
         let mut counts = ProvingMemoryCounts::default();
         let mut interactions = 0;
         for (air, &height) in self.airs.iter().zip(heights) {
             let rows = padded(height) as usize;
             if !air.has_fixed_height && rows > self.height as usize {
-                return false;
+                return None;
             }
             let cells = rows * air.width;
             match air.needs_next_row {
@@ -59,7 +59,8 @@ impl SegmentLimits {
                 interactions += (rows as u64 + 1) * air.interactions as u64;
             }
         }
-        interactions <= self.interactions && self.config.estimate(counts).total <= self.memory
+        let memory = self.config.estimate(counts).total;
+        (interactions <= self.interactions && memory <= self.memory).then_some(memory)
     }
 }
 
@@ -78,6 +79,8 @@ pub(crate) struct Cut {
     allowed: Vec<u32>,
     /// Heights from which a trace might become too high before the next check.
     high: Vec<u32>,
+    /// Most memory that was allowed.
+    most_memory: usize,
 }
 
 impl Cut {
@@ -96,6 +99,7 @@ impl Cut {
             most_before: zeros.clone(),
             expected: zeros.clone(),
             allowed: zeros,
+            most_memory: 0,
         }
     }
 
@@ -123,14 +127,21 @@ impl Cut {
         if is_allowed {
             return false;
         }
-        if !self.limits.allow(&self.expected) {
+        let Some(memory) = self.limits.allow(&self.expected) else {
             return true;
-        }
+        };
+        self.most_memory = self.most_memory.max(memory);
         // Up to here the estimate is the same.
         for (allowed, &expected) in self.allowed.iter_mut().zip(&self.expected) {
             *allowed = padded(expected);
         }
         false
+    }
+
+    /// Sets a lower bound on the memory of a proof. False if more was allowed before: with this bound a segment had ended earlier.
+    pub fn bound_memory(&mut self, bytes: usize) -> bool {
+        self.limits.memory = bytes;
+        self.most_memory <= bytes
     }
 
     pub fn airs(&self) -> &[AirShape] {

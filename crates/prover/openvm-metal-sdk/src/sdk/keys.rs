@@ -15,8 +15,8 @@ use openvm_verify_stark_host::vk::VerificationBaseline;
 
 use super::{MetalSdk, Sdk};
 use crate::{
-    aggregation::AggregationKeys,
-    app::{app_keygen, AppKey, AppProver, ConfigChips},
+    aggregation::{AggregationKeys, TreeCircuits},
+    app::{app_keygen, AppCircuit, AppKey, AppProver, ConfigChips},
     builder::AggSource,
     devices::{on_each, Station},
     engine::{MetalEngine, SdkEngine},
@@ -34,14 +34,6 @@ impl MetalSdk {
     /// If the configuration has no circuit.
     pub fn app_pk(&self) -> Result<Arc<AppProvingKey<SdkVmConfig>>, SdkError> {
         self.generic_app_pk()
-    }
-
-    /// Brings the application's key to the devices, unless that was done: proofs find it there. Programs may be committed meanwhile.
-    ///
-    /// # Errors
-    /// Errors of [`app_pk`](Self::app_pk), a key of too few bits of security, and devices that cannot be used.
-    pub fn bring_app_key(&self) -> Result<(), SdkError> {
-        self.app_keys().map(drop)
     }
 
     /// Bits of security of the application's circuit, by OpenVM's calculator.
@@ -183,33 +175,39 @@ impl<E: SdkEngine> Sdk<E> {
         })
     }
 
-    /// The application's key on each device.
-    pub(crate) fn app_keys(&self) -> Result<Arc<Vec<AppKey<E>>>, SdkError> {
-        self.app_keys.get_or_try(|| {
-            let config = self.app_config.app_vm_config.clone();
-            let (made, chips, stations) = thread::scope(|scope| {
-                // Drivers take long to open a device.
-                let stations = scope.spawn(|| guard(Stage::OpenDevice, || self.stations()));
-                let chips = scope.spawn(|| ConfigChips::new(&config));
-                let made = || {
+    /// The application's circuit. No device is needed for it.
+    pub(crate) fn app_circuit(&self) -> Result<Arc<AppCircuit<E>>, SdkError> {
+        self.app_circuit.get_or_try(|| {
+            let config = &self.app_config.app_vm_config;
+            let (key, chips) = thread::scope(|scope| {
+                let chips = scope.spawn(|| ConfigChips::new(config));
+                let key = || {
                     let key = self.generic_app_pk()?;
                     let bits = self.generic_app_security_bits()?;
                     require("the application's key", bits, self.min_security_bits)?;
-                    let vm_key = &*key.app_vm_pk.vm_pk;
-                    let air_data = guard(Stage::AppKeygen, || E::air_data(vm_key))?;
-                    Ok::<_, SdkError>((key, air_data))
+                    Ok::<_, SdkError>(key)
                 };
                 // A panic is an error there, so that the error of the key is the one to tell.
-                (
-                    made(),
-                    chips.join().expect("panics are errors"),
-                    stations.join().expect("panics are errors"),
-                )
+                (key(), chips.join().expect("panics are errors"))
             });
-            let ((key, air_data), chips, stations) = (made?, chips?, stations??);
-            let key = (&*key.app_vm_pk.vm_pk, &self.app_vm_vk()?);
-            let (fit, order) = (self.fit_segments, self.order);
-            let keys = AppKey::on_all(&stations, key, &air_data, chips, config, fit, order)?;
+            let (key, chips, vk) = (key?, chips?, self.app_vm_vk()?);
+            guard(Stage::AppKeygen, || {
+                AppCircuit::new(key, vk, chips, config.clone())
+            })
+        })
+    }
+
+    /// The application's key on each device.
+    pub(crate) fn app_keys(&self) -> Result<Arc<Vec<AppKey<E>>>, SdkError> {
+        self.app_keys.get_or_try(|| {
+            let (circuit, stations) = thread::scope(|scope| {
+                // Drivers take long to open a device.
+                let stations = scope.spawn(|| guard(Stage::OpenDevice, || self.stations()));
+                let circuit = self.app_circuit();
+                (circuit, stations.join().expect("panics are errors"))
+            });
+            let (circuit, stations) = (circuit?, stations??);
+            let keys = AppKey::on_all(&stations, &circuit, self.fit_segments, self.order)?;
             let on_device = self.traces_on_device;
             let keys = keys.into_iter();
             Ok(keys
@@ -222,29 +220,38 @@ impl<E: SdkEngine> Sdk<E> {
         Ok(self.all_aggregation_keys()?[0].clone())
     }
 
+    /// The circuits of the aggregation. No device is needed for them.
+    pub(crate) fn tree_circuits(&self) -> Result<Arc<TreeCircuits>, SdkError> {
+        self.tree_circuits.get_or_try(|| {
+            let app_vk = self.app_vm_vk()?;
+            let hook = self.deferrals.as_ref().map(|d| d.hook_cached_commit());
+            let circuits = match &self.agg_source {
+                AggSource::Params(params) => {
+                    let config = AggregationConfig {
+                        params: AggregationSystemParams::clone(params),
+                    };
+                    TreeCircuits::generate(app_vk, &config, self.order, hook)
+                }
+                AggSource::Key(key) => {
+                    let key = AggProvingKey::clone(key);
+                    TreeCircuits::load(app_vk, key, self.order, hook)
+                }
+            }?;
+            let what = "the aggregation keys";
+            require(what, circuits.security_bits(), self.min_security_bits)?;
+            Ok(circuits)
+        })
+    }
+
     /// The aggregation keys on each device.
     pub(crate) fn all_aggregation_keys(
         &self,
     ) -> Result<Arc<Vec<Arc<AggregationKeys<E>>>>, SdkError> {
         self.check_deferral()?;
         self.agg_keys.get_or_try(|| {
-            let app_vk = self.app_vm_vk()?;
+            let circuits = self.tree_circuits()?;
             let stations = self.stations()?;
-            let hook = self.deferrals.as_ref().map(|d| d.hook_cached_commit());
-            let first = match &self.agg_source {
-                AggSource::Params(params) => {
-                    let config = AggregationConfig {
-                        params: AggregationSystemParams::clone(params),
-                    };
-                    AggregationKeys::generate(&stations[0], app_vk, &config, self.order, hook)
-                }
-                AggSource::Key(key) => {
-                    let key = AggProvingKey::clone(key);
-                    AggregationKeys::load(&stations[0], app_vk, key, self.order, hook)
-                }
-            }?;
-            let what = "the aggregation keys";
-            require(what, first.security_bits(), self.min_security_bits)?;
+            let first = AggregationKeys::new(&stations[0], circuits.as_ref().clone())?;
             let first = Arc::new(first);
             on_each(stations.len(), |i| match i {
                 0 => Ok(first.clone()),

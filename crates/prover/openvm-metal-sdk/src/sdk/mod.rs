@@ -21,8 +21,8 @@ use openvm_stark_backend::keygen::types::MultiStarkVerifyingKey;
 use openvm_verify_stark_host::{vk::VerificationBaseline, VmStarkProof};
 
 use crate::{
-    aggregation::{AggregationKeys, DeferralKeys, Deferrals},
-    app::{execute, meter, AppKey, CommittedExe, MeteredRun},
+    aggregation::{AggregationKeys, DeferralKeys, Deferrals, TreeCircuits},
+    app::{execute, meter, AppCircuit, AppKey, CommittedExe, MeteredRun},
     builder::{AggSource, SdkBuilder},
     cache::Cache,
     devices::{Station, Turns},
@@ -68,7 +68,9 @@ pub struct Sdk<E: SdkEngine> {
     app_vm_vk: Slot<MultiStarkVerifyingKey<SC>>,
     /// These, the keys and the programs are in the order of the devices.
     stations: Slot<Vec<Station<E>>>,
+    app_circuit: Slot<AppCircuit<E>>,
     app_keys: Slot<Vec<AppKey<E>>>,
+    tree_circuits: Slot<TreeCircuits>,
     agg_keys: Slot<Vec<Arc<AggregationKeys<E>>>>,
     deferrals: Option<Arc<Deferrals>>,
     /// Deferral circuits on the first device.
@@ -126,7 +128,9 @@ impl<E: SdkEngine> SdkBuilder<E> {
             app_pk: Slot::new(settings.app_pk),
             stations: Slot::new(None),
             app_vm_vk: Slot::new(None),
+            app_circuit: Slot::new(None),
             app_keys: Slot::new(None),
+            tree_circuits: Slot::new(None),
             agg_keys: Slot::new(None),
             deferrals: settings.deferrals,
             deferral_keys: Slot::new(None),

@@ -3,12 +3,11 @@
 use std::{
     cell::{Cell, OnceCell},
     sync::Arc,
-    thread,
+    thread::{self, Scope},
     time::Instant,
 };
 
 use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
-use openvm_metal_common::Device;
 use openvm_sdk::{DeferralInput, StdIn};
 use openvm_stark_backend::{codec::Encode, proof::Proof};
 use openvm_verify_stark_host::VmStarkProof;
@@ -16,7 +15,10 @@ use openvm_verify_stark_host::VmStarkProof;
 use super::{MetalSdk, Proved, Sdk};
 use crate::{
     aggregation::{DeferredJob, NodeFolder, Tree, TreeKeys},
-    app::{program_trace, AppProver, CommittedExe, ProofSink, ProvedSegments, ResumeFolder},
+    app::{
+        program_trace, AppCircuit, AppProver, CommittedExe, ProofSink, ProvedSegments,
+        ResumeFolder, Started,
+    },
     engine::{MetalEngine, SdkEngine},
     error::{guard, SdkError, Stage},
     executable::{digest, ProgramSource},
@@ -58,19 +60,6 @@ impl MetalSdk {
     /// If a device cannot be used.
     pub fn commit_program(&self, exe: &Arc<VmExe<F>>) -> Result<(), SdkError> {
         self.generic_commit_program(exe)
-    }
-
-    /// [`commit_program`](Self::commit_program) if that is wanted on the devices, which are opened meanwhile unless they are.
-    ///
-    /// # Errors
-    /// Errors of [`commit_program`](Self::commit_program).
-    pub fn commit_program_if(
-        &self,
-        exe: &Arc<VmExe<F>>,
-        is_wanted: impl FnOnce(&[Device]) -> bool + Send,
-    ) -> Result<(), SdkError> {
-        let is_wanted = || Ok(is_wanted(&self.devices()?));
-        on_own_thread(|| self.committed_if(exe, is_wanted)).map(drop)
     }
 
     /// Proves an execution, segment by segment.
@@ -148,9 +137,15 @@ impl MetalSdk {
 
 impl<E: SdkEngine> Sdk<E> {
     pub(crate) fn app_prover_of(&self, exe: Arc<VmExe<F>>) -> Result<AppProver<E>, SdkError> {
-        let keys = self.app_keys()?;
-        let exes = self.committed(&exe)?;
-        Ok(AppProver::new(keys, exes, self.turns.clone()))
+        // The errors of the key come first.
+        self.app_circuit()?;
+        // Neither needs the other.
+        let (keys, exes) = thread::scope(|scope| {
+            let keys = scope.spawn(|| guard(Stage::AppKeygen, || self.app_keys()));
+            let exes = self.committed(&exe);
+            (keys.join().expect("panics are errors"), exes)
+        });
+        Ok(AppProver::new(keys??, exes?, self.turns.clone()))
     }
 
     /// [`commit_program`](Self::commit_program) for any engine.
@@ -162,16 +157,10 @@ impl<E: SdkEngine> Sdk<E> {
     }
 
     fn committed(&self, exe: &Arc<VmExe<F>>) -> Result<Vec<Arc<CommittedExe<E>>>, SdkError> {
-        let committed = on_own_thread(|| self.committed_if(exe, || Ok(true)))?;
-        Ok(committed.expect("a program whose commitment is wanted"))
+        on_own_thread(|| self.committed_here(exe))
     }
 
-    /// The program on each device; nothing if it is not committed and that is not wanted.
-    fn committed_if(
-        &self,
-        exe: &Arc<VmExe<F>>,
-        is_wanted: impl FnOnce() -> Result<bool, SdkError>,
-    ) -> Result<Option<Vec<Arc<CommittedExe<E>>>>, SdkError> {
+    fn committed_here(&self, exe: &Arc<VmExe<F>>) -> Result<Vec<Arc<CommittedExe<E>>>, SdkError> {
         let mut programs = lock(&self.programs);
         let position = |is_same: &dyn Fn(&CommittedExe<E>) -> bool| {
             programs.iter().position(|exes| is_same(&exes[0]))
@@ -185,9 +174,6 @@ impl<E: SdkEngine> Sdk<E> {
             None => {
                 // Drivers take long to open a device: this is done meanwhile.
                 let program = (id(), program_trace(&exe.program));
-                if !is_wanted()? {
-                    return Ok(None);
-                }
                 let (stations, params) = (self.stations()?, &self.app_config.system_params);
                 CommittedExe::on_all(&stations, params, exe, program)?
             }
@@ -196,7 +182,7 @@ impl<E: SdkEngine> Sdk<E> {
             programs.remove(0);
         }
         programs.push(exes.clone());
-        Ok(Some(exes))
+        Ok(exes)
     }
 
     /// [`prove_app`](Self::prove_app) for any engine.
@@ -223,19 +209,39 @@ impl<E: SdkEngine> Sdk<E> {
         options.progress.event(Event::Preparing {
             work: "application keys",
         });
-        self.app_keys()?;
+        let circuit = self.app_circuit()?;
         let keys = laps.end();
-        options.progress.event(Event::Preparing {
-            work: "program commitment",
-        });
-        let prover = self.app_prover_of(exe)?;
-        let program = laps.end();
-        let (proof, mut report) = prover.generic_prove(input, options)?;
-        report.app = laps.end();
-        report.security_bits = self.generic_app_security_bits()?;
-        (report.keys, report.program) = (keys, program);
-        report.end(start.elapsed());
-        Ok((proof, report))
+        thread::scope(|scope| {
+            let started = self.started(scope, &circuit, &exe, &input, options);
+            options.progress.event(Event::Preparing {
+                work: "device and program commitment",
+            });
+            let prover = self.app_prover_of(exe.clone())?;
+            let program = laps.end();
+            let fleet = prover.fleet();
+            let proved = prover.prove_into(input, options, &fleet, &(), started)?;
+            let (proof, mut report) = (proved.proof, proved.report);
+            report.app = laps.end();
+            prover.finish(&mut report, &fleet, start);
+            report.security_bits = self.generic_app_security_bits()?;
+            (report.keys, report.program) = (keys, program);
+            Ok((proof, report))
+        })
+    }
+
+    /// Starts an execution, of which nothing is printed or reported before its proof begins, if the proof takes several threads.
+    fn started<'scope, 'env>(
+        &self,
+        scope: &'scope Scope<'scope, 'env>,
+        circuit: &'env AppCircuit<E>,
+        exe: &'env VmExe<F>,
+        input: &StdIn,
+        options: &'env ProveOptions<'env>,
+    ) -> Option<Started<'scope>> {
+        let devices = vec![1; self.devices.len()];
+        options
+            .threads(&devices)
+            .map(|_| Started::start(scope, circuit, exe, input.clone(), options))
     }
 
     /// [`prove`](Self::prove) for any engine.
@@ -279,125 +285,134 @@ impl<E: SdkEngine> Sdk<E> {
         let checked = laps.end();
         let preparing = |work| options.progress.event(Event::Preparing { work });
         preparing("application keys");
-        self.app_keys()?;
+        let circuit = self.app_circuit()?;
         let app_keys = laps.end();
-        preparing("program commitment");
-        let prover = self.app_prover_of(exe)?;
-        let program = laps.end();
-
-        let fleet = prover.fleet();
-        let workers = options
-            .threads(&fleet.proofs_at_once())
-            .map(|_| AGGREGATION_THREADS * fleet.len());
-        let keys = || {
-            let keys = || {
-                let keys = self.all_aggregation_keys()?;
-                self.deferral_keys()?;
-                Ok(keys)
-            };
-            guard(Stage::AggregationKeygen, keys).and_then(|keys| keys)
-        };
-        // Segments wait for the aggregation keys where a segment takes longer than the keys, whose errors should come first, and where a
-        // segment may take all of the memory.
-        if workers.is_none() || !fleet.holds_two_segments() {
-            preparing("aggregation keys");
-            keys()?;
-        }
-        let keys_time = app_keys + laps.end();
-
-        let folder = options.resume.map(|path| {
-            let (key, exe) = (&prover.keys()[0], prover.exe());
-            ResumeFolder::open(path, key, exe, &input).map(NodeFolder::new)
-        });
-        let mut tree = Tree::new(&self.tree, options, &fleet, folder.transpose()?);
-        if self.deferrals.is_some() {
-            // The last node is joined with deferred computations before it is made smaller.
-            tree = tree.unwrapped();
-        }
-        // Else the verification of the last proof is enough.
-        let one_by_one = options.resume.is_some() || fleet.len() > 1;
-        let nodes = || {
-            let keys = keys()?;
-            let baseline = self.baseline_of(&prover)?;
-            let tree_keys = TreeKeys {
-                on_devices: keys.iter().map(Arc::as_ref).collect(),
-                baseline: one_by_one.then_some(&baseline),
-            };
-            tree.work(&tree_keys, workers.unwrap_or(1))?;
-            Ok((keys, baseline))
-        };
-        let nodes = || {
-            let result = guard(Stage::Pipeline, nodes).and_then(|result| result);
-            result.inspect_err(|_| tree.stop())
-        };
-        let segments = || {
-            let proved = guard(Stage::Pipeline, || {
-                prover.prove_into(input, options, &fleet, &GrowingTree(&tree))
+        thread::scope(|scope| {
+            let started = self.started(scope, &circuit, &exe, &input, options);
+            // The circuits are made while devices are opened. Errors of the keys come where these are needed.
+            scope.spawn(|| {
+                guard(Stage::AggregationKeygen, || {
+                    self.all_aggregation_keys().map(drop)
+                })
             });
-            let time = laps.end();
-            // The sizes that segments need are not those of aggregation.
-            prover.trim();
-            proved
-                .and_then(|result| result)
-                .map(|proved| (proved, time))
-                .inspect_err(|_| tree.stop())
-        };
-        let (segments, nodes) = if workers.is_some() {
-            thread::scope(|scope| {
-                let nodes = scope.spawn(nodes);
-                (segments(), nodes.join().expect("panics are errors"))
-            })
-        } else {
-            let segments = segments();
-            // After an error the tree is stopped, and has nothing to do.
-            (segments, nodes())
-        };
-        // A node that fails stops the segments: its error is the cause.
-        let (segments, app_time) = match segments {
-            Err(SdkError::Cancelled) => {
-                nodes?;
-                return Err(SdkError::Cancelled);
-            }
-            segments => segments?,
-        };
-        let ProvedSegments {
-            proof: app,
-            deferrals,
-            mut report,
-        } = segments;
-        let (keys, baseline) = nodes?;
-        report.aggregate = tree.busy();
-        let aggregated = tree.finish()?;
-        let memory = (prover.exe().exe.as_ref(), deferrals);
-        let job = DeferredJob {
-            fleet: &fleet,
-            options,
-            busy: Cell::default(),
-        };
-        let on_devices: Vec<_> = keys.iter().map(Arc::as_ref).collect();
-        let (aggregated, paths) =
-            self.join_deferred(&job, &on_devices, aggregated, memory, deferred)?;
-        report.aggregate += job.busy.get();
+            preparing("device and program commitment");
+            let prover = self.app_prover_of(exe.clone())?;
+            let program = laps.end();
 
-        let proof = VmStarkProof {
-            inner: aggregated.proof,
-            user_pvs_proof: app.user_public_values,
-            deferral_merkle_proofs: paths,
-        };
-        options.check_cancelled()?;
-        (report.keys, report.program, report.app) = (keys_time, program, app_time);
-        report.tree = laps.end();
-        check_proof(keys[0].verifying_key(), &baseline, &proof)?;
-        report.verify = checked + laps.end();
-        options.progress.event(Event::Verified);
-        report.proof_bytes = proof.encode_to_vec().map_or(0, |bytes| bytes.len() as u64);
-        prover.finish(&mut report, &fleet, start);
-        report.security_bits = self.generic_security_bits()?;
-        Ok(Proved {
-            public_values: public_values(&proof)?,
-            proof,
-            baseline,
-            report,
+            let fleet = prover.fleet();
+            let workers = options
+                .threads(&fleet.proofs_at_once())
+                .map(|_| AGGREGATION_THREADS * fleet.len());
+            let keys = || {
+                let keys = || {
+                    let keys = self.all_aggregation_keys()?;
+                    self.deferral_keys()?;
+                    Ok(keys)
+                };
+                guard(Stage::AggregationKeygen, keys).and_then(|keys| keys)
+            };
+            // Segments wait for the aggregation keys where a segment takes longer than the keys, whose errors should come first, and where a
+            // segment may take all of the memory.
+            if workers.is_none() || !fleet.holds_two_segments() {
+                preparing("aggregation keys");
+                keys()?;
+            }
+            let keys_time = app_keys + laps.end();
+
+            let folder = options.resume.map(|path| {
+                let (key, exe) = (&prover.keys()[0], prover.exe());
+                ResumeFolder::open(path, key, exe, &input).map(NodeFolder::new)
+            });
+            let mut tree = Tree::new(&self.tree, options, &fleet, folder.transpose()?);
+            if self.deferrals.is_some() {
+                // The last node is joined with deferred computations before it is made smaller.
+                tree = tree.unwrapped();
+            }
+            // Else the verification of the last proof is enough.
+            let one_by_one = options.resume.is_some() || fleet.len() > 1;
+            let nodes = || {
+                let keys = keys()?;
+                let baseline = self.baseline_of(&prover)?;
+                let tree_keys = TreeKeys {
+                    on_devices: keys.iter().map(Arc::as_ref).collect(),
+                    baseline: one_by_one.then_some(&baseline),
+                };
+                tree.work(&tree_keys, workers.unwrap_or(1))?;
+                Ok((keys, baseline))
+            };
+            let nodes = || {
+                let result = guard(Stage::Pipeline, nodes).and_then(|result| result);
+                result.inspect_err(|_| tree.stop())
+            };
+            let segments = || {
+                let proved = guard(Stage::Pipeline, || {
+                    prover.prove_into(input, options, &fleet, &GrowingTree(&tree), started)
+                });
+                let time = laps.end();
+                // The sizes that segments need are not those of aggregation.
+                prover.trim();
+                proved
+                    .and_then(|result| result)
+                    .map(|proved| (proved, time))
+                    .inspect_err(|_| tree.stop())
+            };
+            let (segments, nodes) = if workers.is_some() {
+                thread::scope(|scope| {
+                    let nodes = scope.spawn(nodes);
+                    (segments(), nodes.join().expect("panics are errors"))
+                })
+            } else {
+                let segments = segments();
+                // After an error the tree is stopped, and has nothing to do.
+                (segments, nodes())
+            };
+            // A node that fails stops the segments: its error is the cause.
+            let (segments, app_time) = match segments {
+                Err(SdkError::Cancelled) => {
+                    nodes?;
+                    return Err(SdkError::Cancelled);
+                }
+                segments => segments?,
+            };
+            let ProvedSegments {
+                proof: app,
+                deferrals,
+                mut report,
+            } = segments;
+            let (keys, baseline) = nodes?;
+            report.aggregate = tree.busy();
+            let aggregated = tree.finish()?;
+            let memory = (prover.exe().exe.as_ref(), deferrals);
+            let job = DeferredJob {
+                fleet: &fleet,
+                options,
+                busy: Cell::default(),
+            };
+            let on_devices: Vec<_> = keys.iter().map(Arc::as_ref).collect();
+            let (aggregated, paths) =
+                self.join_deferred(&job, &on_devices, aggregated, memory, deferred)?;
+            report.aggregate += job.busy.get();
+
+            let proof = VmStarkProof {
+                inner: aggregated.proof,
+                user_pvs_proof: app.user_public_values,
+                deferral_merkle_proofs: paths,
+            };
+            options.check_cancelled()?;
+            (report.keys, report.program, report.app) = (keys_time, program, app_time);
+            report.tree = laps.end();
+            check_proof(keys[0].verifying_key(), &baseline, &proof)?;
+            report.verify = checked + laps.end();
+            options.progress.event(Event::Verified);
+            report.proof_bytes = proof.encode_to_vec().map_or(0, |bytes| bytes.len() as u64);
+            prover.finish(&mut report, &fleet, start);
+            report.security_bits = self.generic_security_bits()?;
+            Ok(Proved {
+                public_values: public_values(&proof)?,
+                proof,
+                baseline,
+                report,
+            })
         })
     }
 }

@@ -11,10 +11,12 @@ use std::{
 
 use openvm_metal_common::{Device, MetalContext};
 use openvm_metal_sdk::{
-    engine::{EngineError, MetalEngine},
+    engine::{EngineError, MetalEngine, OtherAirData},
     SdkEngine,
 };
 use openvm_stark_backend::{
+    keygen::types::MultiStarkProvingKey,
+    memory_metering::ProvingMemoryConfig,
     p3_matrix::dense::RowMajorMatrix,
     proof::Proof,
     prover::{Coordinator, DeviceMultiStarkProvingKey, ProverBackend, ProvingContext},
@@ -147,6 +149,14 @@ impl SdkEngine for Faulty {
 
     fn label(_: &FaultyDevice, context: &Self::Context) -> String {
         context.0.to_owned()
+    }
+
+    fn memory_config(params: &SystemParams) -> ProvingMemoryConfig {
+        MetalEngine::memory_config(params)
+    }
+
+    fn air_data(key: &MultiStarkProvingKey<SC>) -> Vec<OtherAirData<Self>> {
+        MetalEngine::air_data(key)
     }
 
     /// Two proofs at once, as on a GPU.

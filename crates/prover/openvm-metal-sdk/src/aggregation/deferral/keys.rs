@@ -8,7 +8,7 @@ use super::{
     super::{
         circuit::{Below, NodeCircuit},
         layer::Layer,
-        AggregationKeys,
+        AggregationKeys, TreeCircuits,
     },
     set::{Branch, NodeSource},
     verify_stark::DeviceVerifier,
@@ -62,17 +62,15 @@ impl<E: SdkEngine> DeferralKeys<E> {
                 let config = AggregationConfig {
                     params: params.as_ref().clone(),
                 };
-                AggregationKeys::generate(station, vk, &config, set.order, Some(commit))
+                TreeCircuits::generate(vk, &config, set.order, Some(commit))
             }
-            NodeSource::Key(key) => {
-                AggregationKeys::load(station, vk, key.clone(), set.order, Some(commit))
-            }
+            NodeSource::Key(key) => TreeCircuits::load(vk, key.clone(), set.order, Some(commit)),
         }?;
         Ok(Self {
             branches,
             internal_recursive: bring(station, &set.internal_recursive)?,
             hook,
-            nodes,
+            nodes: AggregationKeys::new(station, nodes)?,
             set,
         })
     }

@@ -418,8 +418,7 @@ impl<E: SdkEngine> Maker<'_, E> {
         recursive: bool,
         kind: Kind,
     ) -> Result<Arc<NodeCircuit<N>>, SdkError> {
-        let engine = self.station.engine(source.params().clone())?;
-        let circuit = NodeCircuit::new(&engine, name, below, source, recursive, self.order, kind)?;
+        let circuit = NodeCircuit::new(name, below, source, recursive, self.order, kind)?;
         Ok(Arc::new(circuit))
     }
 

@@ -117,7 +117,7 @@ impl VerifyStark {
             )
         })?;
         Ok(Self {
-            child: Child::new(verifies.vk.clone(), None)?,
+            child: Child::new(verifies.vk.clone()),
             verifies,
             prover,
             order,

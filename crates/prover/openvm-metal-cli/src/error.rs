@@ -113,14 +113,6 @@ pub enum CliError {
         path: String,
         source: std::io::Error,
     },
-    /// A file that is not of its kind.
-    #[cfg(feature = "reference")]
-    #[error("{path} is not a valid {what}: {reason}")]
-    Corrupt {
-        path: String,
-        what: &'static str,
-        reason: String,
-    },
     /// More rows than the parameters allow.
     #[error("{circuit} of size {size} needs {rows} rows, the stacked height is 2^{log_stacked}")]
     TooTall {

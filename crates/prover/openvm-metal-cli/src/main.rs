@@ -111,7 +111,7 @@ enum Command {
     ReportSection(report::SectionArgs),
     /// List the kernels in this program, or write their sources for Apple's compiler to files.
     Kernels(kernels::KernelsArgs),
-    /// Measure kernels and proofs, beside OpenVM's engines.
+    /// Measure kernels, and proofs of executions.
     #[cfg(feature = "reference")]
     #[command(subcommand)]
     Bench(bench::BenchCommand),
@@ -208,10 +208,10 @@ fn init_logging(verbose: bool) {
         .with_ansi(std::io::stderr().is_terminal())
         .with_filter(filter);
     let stages = progress::StageLayer.with_filter(LevelFilter::INFO);
-    let registry = tracing_subscriber::registry().with(lines).with(stages);
-    #[cfg(feature = "reference")]
-    let registry = registry.with(bench::SpanLayer.with_filter(LevelFilter::INFO));
-    registry.init();
+    tracing_subscriber::registry()
+        .with(lines)
+        .with(stages)
+        .init();
 }
 
 fn fail(error: &CliError) -> ExitCode {

@@ -1,28 +1,18 @@
-//! `openvm-metal bench`, for developers: rates of kernels, proofs beside OpenVM's engines, and whole executions.
+//! `openvm-metal bench`, for developers: rates of kernels, and whole executions.
 
 mod block;
 mod energy;
 mod kernels;
-mod profile;
-mod proofs;
-
-pub use proofs::SpanLayer;
 
 use clap::Subcommand;
 
-use crate::{circuit::catalogue::CircuitName, error::Result, target_device::DeviceArgs};
+use crate::{error::Result, target_device::DeviceArgs};
 
 /// Benchmarks.
 #[derive(Subcommand)]
 pub enum BenchCommand {
     /// Measure each kernel against a roofline.
     Kernels(kernels::KernelsArgs),
-    /// Prove Keccak-f permutations.
-    Keccakf(proofs::SizesArgs),
-    /// Prove a circuit with many LogUp interactions.
-    Interactions(proofs::SizesArgs),
-    /// Prove traces with the shapes of the segments of a real execution, for example of an Ethereum block.
-    Reth(proofs::RethArgs),
     /// Prove executions of a program, for example of several Ethereum blocks, each to one proof: time, stages, memory and energy.
     ///
     /// The time is that of a warm process: devices are opened, keys are made and the program is committed before the first clock starts.
@@ -38,11 +28,6 @@ pub enum BenchCommand {
 pub fn run(command: &BenchCommand, device: DeviceArgs) -> Result<()> {
     match command {
         BenchCommand::Kernels(args) => kernels::run(args, device),
-        BenchCommand::Keccakf(args) => proofs::run_sizes(CircuitName::Keccakf, args, device),
-        BenchCommand::Interactions(args) => {
-            proofs::run_sizes(CircuitName::Interactions, args, device)
-        }
-        BenchCommand::Reth(args) => proofs::run_reth(args, device),
         BenchCommand::Block(args) => block::run(args, device),
     }
 }

@@ -189,7 +189,7 @@ pub fn run(args: &CircuitArgs, device: DeviceArgs) -> Result<()> {
 }
 
 /// Device time of each stage and kernel, if it was measured.
-pub fn device_times(engine: &BabyBearPoseidon2MetalEngine) -> Result<Option<ProfileTable>> {
+fn device_times(engine: &BabyBearPoseidon2MetalEngine) -> Result<Option<ProfileTable>> {
     let stream = engine.device().stream()?;
     let profile = stream.context().profile()?;
     Ok((!profile.rows.is_empty()).then_some(profile))
@@ -232,7 +232,7 @@ pub fn metal(
 /// # Errors
 /// If the prover refuses it.
 #[cfg(feature = "reference")]
-pub fn published<E: StarkEngine<SC = SC>>(
+fn published<E: StarkEngine<SC = SC>>(
     name: &'static str,
     engine: &E,
     pk: &MultiStarkProvingKey<SC>,

@@ -1,4 +1,4 @@
-//! Benchmarks of kernels and of proofs, as JSON.
+//! Benchmarks of kernels, as JSON.
 
 use serde_json::Value;
 
@@ -23,29 +23,4 @@ fn kernels_by_filter() {
     fails(&nothing, 2, "no kernel matches");
     fails(&["bench", "kernels", "--log-size", "99"], 2, "99");
     fails(&["bench", "kernels", "--log-size", "-3"], 2, "-3");
-}
-
-/// The same case by both engines: as many bytes, the phases of each, and counts of the engine that has them.
-#[test]
-fn proofs_by_engine() {
-    let [ours, theirs] = ["metal", "cpu"].map(|engine| {
-        let size = ["keccakf", "--log-sizes", "0", "--log-stacked", "14"];
-        let runs = ["--runs", "2", "--warmup", "0", "--engine", engine];
-        bench(&[&size[..], &runs].concat())["cases"][0].take()
-    });
-    for case in [&ours, &theirs] {
-        assert_eq!(case["name"], "2^0");
-        assert_eq!(case["times_ms"].as_array().map(Vec::len), Some(2));
-        assert!(case["proof_bytes"].as_u64() > Some(0));
-        assert_eq!(case["proof_bytes"], ours["proof_bytes"]);
-        let spans = case["spans_ms"].as_object().expect("spans");
-        assert!(spans
-            .keys()
-            .any(|path| path.ends_with("prover.main_trace_commit")));
-    }
-    let stages = ours["counts"]["stages"].as_array().expect("stages");
-    assert!(stages
-        .iter()
-        .any(|stage| stage["dispatches"].as_u64() > Some(0)));
-    assert!(theirs["counts"].is_null());
 }

@@ -69,6 +69,7 @@ fn circuit_table() {
     }
 }
 
+/// Proofs of all engines are valid and as long as each other. Times are those of any engine, counts those of ours.
 #[cfg(feature = "reference")]
 #[test]
 fn engines_agree() {
@@ -76,9 +77,20 @@ fn engines_agree() {
     let mut proofs = vec![];
     for engine in ["metal", "reference", "cpu"] {
         let (file, key) = (folder.file(engine), folder.file("vk"));
-        let args = prove("mixed", &["--engine", engine, "--out", &file, "--vk", &key]);
-        let output = run_all(&args);
+        let args = ["--engine", engine, "--out", &file, "--vk", &key, "--json"];
+        let output = run_all(&prove("mixed", &args));
         assert!(output.status.success(), "{engine}: {}", stderr(&output));
+        let report: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+        assert_eq!(report["engine"], engine);
+        assert!(report["runs_seconds"][0].as_f64() > Some(0.0), "{engine}");
+        let sum = |count: &str| {
+            let stages = report["counters"]["stages"].as_array()?;
+            stages.iter().map(|stage| stage[count].as_u64()).sum()
+        };
+        for count in ["dispatches", "waits", "peak_bytes"] {
+            let counted: Option<u64> = sum(count);
+            assert_eq!(counted > Some(0), engine == "metal", "{engine}: {count}");
+        }
         let output = run(&["verify", "circuit", "--trust-vk", &file, &key]);
         assert!(
             stdout(&output).starts_with("the proof is valid\n"),

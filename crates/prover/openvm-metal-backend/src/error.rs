@@ -6,6 +6,7 @@ use openvm_metal_common::MetalError;
 use openvm_stark_backend::prover::error::StackedPcsError;
 
 use crate::{
+    constraint_check::BrokenConstraint,
     memory::{BufferLimit, MemoryEstimate},
     programs::ProgramError,
 };
@@ -133,29 +134,9 @@ pub enum MetalProverError {
          (check_traces of the engine finds the message)"
     )]
     InteractionsUnbalanced,
-    /// A row that breaks a constraint, found by [`check_traces`](crate::BabyBearPoseidon2MetalEngine::check_traces).
-    #[error(
-        "AIR {air_id} ({air}), row {row}: constraint {constraint} is {value}, not 0: {expression}"
-    )]
-    ConstraintViolated {
-        air_id: usize,
-        air: String,
-        row: usize,
-        /// Index among the constraints of the AIR's key.
-        constraint: usize,
-        expression: String,
-        value: String,
-    },
-    /// A message whose counts do not add up to zero, found by
-    /// [`check_traces`](crate::BabyBearPoseidon2MetalEngine::check_traces).
-    #[error("bus {bus}: message [{}] has count {sum} over all traces, not 0: {counts}",
-        message.join(", "))]
-    BusUnbalanced {
-        bus: u16,
-        message: Vec<String>,
-        sum: String,
-        counts: String,
-    },
+    /// Traces that break a constraint, found by [`check_traces`](crate::MetalEngine::check_traces).
+    #[error(transparent)]
+    BrokenConstraint(#[from] Box<BrokenConstraint>),
     /// GKR leaves of a length that no tree has.
     #[error(
         "fractional sumcheck: {numerators} numerators and {denominators} denominators, \

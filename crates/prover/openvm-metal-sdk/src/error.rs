@@ -3,13 +3,13 @@
 use std::{error::Error, fmt, path::PathBuf};
 
 use openvm_circuit::arch::{ExecutionError, GenerationError, VirtualMachineError};
+use openvm_metal_backend::BrokenConstraint;
 pub(crate) use openvm_metal_verify::panic_message;
 use openvm_metal_verify::VerifyError;
 pub use openvm_metal_verify::{catch_panic, is_guarded, is_lack_of_memory};
 
 use crate::{
     cache::CacheError,
-    constraint_check::BrokenConstraint,
     engine::EngineError,
     executable::TRAP,
     fault::{Exit, Fault},

@@ -27,6 +27,7 @@
 
 // Types of other crates in the interface of this one.
 pub use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
+pub use openvm_metal_backend::{BrokenConstraint, Column};
 pub use openvm_metal_common::Device;
 pub use openvm_sdk::{
     config::AppConfig,
@@ -45,7 +46,6 @@ mod aggregation;
 mod app;
 mod builder;
 mod cache;
-mod constraint_check;
 pub mod devices;
 mod encoding;
 pub mod engine;
@@ -95,7 +95,6 @@ pub use app::{
 };
 pub use builder::SdkBuilder;
 pub use cache::{Cache, CacheEntry, CacheError, CacheKind};
-pub use constraint_check::{BrokenConstraint, Column};
 pub use devices::DeviceList;
 pub use encoding::{decode_proof, decode_stark_proof};
 pub use engine::SdkEngine;

@@ -32,23 +32,13 @@ fn constraint_violated() {
 
     let error = engine.check_traces(&pk, &ctx).expect_err("a violation");
     let text = error.to_string();
-    assert!(
-        matches!(
-            error,
-            E::ConstraintViolated {
-                air_id: 0,
-                row: 19,
-                ..
-            }
-        ),
-        "{text}"
-    );
+    assert!(matches!(error, E::BrokenConstraint(_)), "{text}");
     contains(
         &text,
         &[
-            "AIR 0 (FibonacciAir), row 19: constraint",
-            "main'[1]",
-            "main[0]",
+            "AIR 0 (FibonacciAir), row 19 of 32: constraint",
+            "column 1 (no name) of row 20 = ",
+            "column 0 (no name) = ",
         ],
     );
 
@@ -76,17 +66,9 @@ fn interactions_that_do_not_balance() {
 
     let error = engine.check_traces(&pk, &ctx).expect_err("a violation");
     let text = error.to_string();
-    let E::BusUnbalanced {
-        bus, message, sum, ..
-    } = &error
-    else {
-        panic!("{text}");
-    };
-    assert_eq!(
-        (*bus, message.as_slice(), sum.as_str()),
-        (0, &[field.to_string()][..], "1")
-    );
-    contains(&text, &["AIR 0 (", "row 2: ", "AIR 1 ("]);
+    let message = format!("bus 0: the message [{field}] is not received as often as it is sent");
+    assert!(matches!(error, E::BrokenConstraint(_)), "{text}");
+    contains(&text, &[&message, "AIR 0 (", "in row 2", "AIR 1 ("]);
 
     let (error, text) = refusal(&engine, &pk, ctx);
     assert!(matches!(error, E::InteractionsUnbalanced));

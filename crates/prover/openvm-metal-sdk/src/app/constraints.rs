@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use openvm_circuit::arch::VmCircuitConfig;
+use openvm_metal_backend::{AirTraces, ConstraintCheck};
 use openvm_sdk::{keygen::AppProvingKey, StdIn};
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::prover::{DeviceDataTransporter, ProvingContext};
 
 use super::{decoded, executors, meter, AppKey, AppProver, SegmentTracer, Snapshotter};
 use crate::{
-    constraint_check::{AirTraces, ConstraintCheck},
     engine::{MetalEngine, SdkEngine},
     error::{guard, SdkError, Stage},
     options::ProveOptions,

@@ -1,4 +1,4 @@
-//! `ConstraintCheck`: the constraints of the verifying key, evaluated on every row of traces.
+//! `ConstraintCheck`: the constraints of the verifying key, evaluated on every row of traces in the host's memory.
 //!
 //! OpenVM's own check of this kind panics with AIR and row, prints unbalanced messages, and knows no columns. This one evaluates what the
 //! verifier does, the symbolic constraints of the key.
@@ -14,14 +14,14 @@ use openvm_stark_backend::{
         SymbolicConstraintsDag, SymbolicExpressionNode,
     },
     keygen::types::MultiStarkProvingKey,
-    p3_field::{PrimeCharacteristicRing, PrimeField32},
-    p3_matrix::{dense::RowMajorMatrix, Matrix},
     prover::{ColMajorMatrix, MatrixDimensions},
+    StarkProtocolConfig,
 };
+use p3_field::{PrimeCharacteristicRing, PrimeField32};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::prelude::{F, SC};
+use crate::prelude::F;
 
 /// Most columns, and most places of a message, that a report names.
 const MOST: usize = 8;
@@ -30,11 +30,12 @@ const MOST: usize = 8;
 const ROWS: usize = 1 << 10;
 
 /// The traces of one AIR in one segment.
-pub(crate) struct AirTraces {
+pub struct AirTraces {
     /// Index of the AIR in the key.
     pub air: usize,
     /// Cached traces, then the common one.
     pub parts: Vec<ColMajorMatrix<F>>,
+    /// Public values of the AIR.
     pub public_values: Vec<F>,
 }
 
@@ -47,6 +48,7 @@ pub struct Column {
     pub index: usize,
     /// Row, which is the failing one or the next.
     pub row: usize,
+    /// The cell, as a number below the order of the field.
     pub value: u32,
 }
 
@@ -56,7 +58,9 @@ pub struct Column {
 pub enum BrokenConstraint {
     /// A constraint is not zero.
     Row {
-        segment: usize,
+        /// Number of the segment, of an execution's traces.
+        segment: Option<usize>,
+        /// Index and name of the AIR.
         air: String,
         row: usize,
         /// Rows of the trace.
@@ -68,8 +72,11 @@ pub enum BrokenConstraint {
     },
     /// A bus carries a message that is not received as often as it is sent.
     Bus {
-        segment: usize,
+        /// Number of the segment, of an execution's traces.
+        segment: Option<usize>,
+        /// Index of the bus.
         bus: u16,
+        /// Fields of the message.
         message: Vec<u32>,
         /// AIRs and rows that send (positive) or receive it, and how often.
         places: Vec<(String, usize, i64)>,
@@ -87,9 +94,10 @@ impl fmt::Display for BrokenConstraint {
                 constraint,
                 columns,
             } => {
+                write_segment(f, *segment)?;
                 write!(
                     f,
-                    "segment {segment}, AIR {air}, row {row} of {height}: constraint {constraint} is not zero; it reads "
+                    "AIR {air}, row {row} of {height}: constraint {constraint} is not zero; it reads "
                 )?;
                 for (i, column) in columns.iter().enumerate() {
                     let comma = if i == 0 { "" } else { ", " };
@@ -107,9 +115,10 @@ impl fmt::Display for BrokenConstraint {
                 message,
                 places,
             } => {
+                write_segment(f, *segment)?;
                 write!(
                     f,
-                    "segment {segment}, bus {bus}: the message {message:?} is not received as often as it is sent:"
+                    "bus {bus}: the message {message:?} is not received as often as it is sent:"
                 )?;
                 for (i, (air, row, count)) in places.iter().enumerate() {
                     let comma = if i == 0 { "" } else { "," };
@@ -121,37 +130,67 @@ impl fmt::Display for BrokenConstraint {
     }
 }
 
+fn write_segment(f: &mut fmt::Formatter<'_>, segment: Option<usize>) -> fmt::Result {
+    segment.map_or(Ok(()), |segment| write!(f, "segment {segment}, "))
+}
+
 impl std::error::Error for BrokenConstraint {}
 
-/// The constraints of a key.
-pub(crate) struct ConstraintCheck<'a> {
-    key: &'a MultiStarkProvingKey<SC>,
-    /// Names of the columns of each AIR's trace, if it has them.
-    columns: Vec<Option<Vec<String>>>,
-    preprocessed: Vec<Option<RowMajorMatrix<F>>>,
+/// The constraints of one AIR.
+pub(crate) struct Constraints<'a> {
+    /// Name of the AIR.
+    pub name: &'a str,
+    pub dag: &'a SymbolicConstraintsDag<F>,
+    pub preprocessed: Option<ColMajorMatrix<F>>,
+    /// Names of the columns of the trace, if it has them.
+    pub columns: Option<Vec<String>>,
+}
+
+/// The constraints of a key, to be checked on traces.
+pub struct ConstraintCheck<'a> {
+    airs: Vec<Constraints<'a>>,
 }
 
 /// A random linear image of messages, times how often they are sent: zero if all are balanced, but for one case in 2^100.
 type Sum = [F; 4];
 
 impl<'a> ConstraintCheck<'a> {
-    pub fn new(key: &'a MultiStarkProvingKey<SC>, columns: Vec<Option<Vec<String>>>) -> Self {
-        let preprocessed = key.per_air.iter().map(|air| {
-            let data = air.preprocessed_data.as_ref()?;
-            Some(data.mat_view(0).to_row_major_matrix())
-        });
+    /// The constraints of `key`, with the names of the columns of each AIR, if it has them.
+    pub fn new<SC: StarkProtocolConfig<F = F>>(
+        key: &'a MultiStarkProvingKey<SC>,
+        columns: Vec<Option<Vec<String>>>,
+    ) -> Self {
+        let airs = key.per_air.iter().zip(columns);
+        Self::of(airs.map(|(air, columns)| {
+            Constraints {
+                name: &air.air_name,
+                dag: &air.vk.symbolic_constraints,
+                preprocessed: air
+                    .preprocessed_data
+                    .as_ref()
+                    .map(|data| data.mat_view(0).to_matrix()),
+                columns,
+            }
+        }))
+    }
+
+    /// The constraints of all AIRs of a key, in its order.
+    pub(crate) fn of(airs: impl Iterator<Item = Constraints<'a>>) -> Self {
         Self {
-            key,
-            columns,
-            preprocessed: preprocessed.collect(),
+            airs: airs.collect(),
         }
     }
 
-    /// Checks the traces of a segment: each constraint on each row, then the balance of each bus.
+    /// Checks traces, of a segment if they are an execution's: each constraint on each row, then the balance of each bus.
     ///
     /// # Errors
     /// The first constraint that fails, in the order of AIRs and rows; else the first bus.
-    pub fn check(&self, segment: usize, traces: &[AirTraces]) -> Result<(), BrokenConstraint> {
+    pub fn check(
+        &self,
+        segment: impl Into<Option<usize>>,
+        traces: &[AirTraces],
+    ) -> Result<(), BrokenConstraint> {
+        let segment = segment.into();
         let mut buses: FxHashMap<u16, Sum> = FxHashMap::default();
         for air in traces {
             let rows = Rows::new(self, air);
@@ -180,7 +219,7 @@ impl<'a> ConstraintCheck<'a> {
 
     fn broken(
         &self,
-        segment: usize,
+        segment: Option<usize>,
         rows: &Rows<'_>,
         row: usize,
         constraint: usize,
@@ -221,7 +260,7 @@ impl<'a> ConstraintCheck<'a> {
             let index = variable.index;
             let (name, offset) = match variable.entry {
                 Entry::Main { part_index, offset } => {
-                    let names = self.columns[rows.traces.air].as_ref();
+                    let names = rows.air.columns.as_ref();
                     // Names are those of the whole width: cached parts first.
                     let before: usize = rows.traces.parts[..part_index]
                         .iter()
@@ -248,7 +287,7 @@ impl<'a> ConstraintCheck<'a> {
         };
         BrokenConstraint::Row {
             segment,
-            air: self.key.per_air[rows.traces.air].air_name.clone(),
+            air: self.name(rows.traces.air),
             row,
             height: rows.height,
             constraint,
@@ -256,8 +295,18 @@ impl<'a> ConstraintCheck<'a> {
         }
     }
 
+    /// Index and name of an AIR.
+    fn name(&self, air: usize) -> String {
+        format!("{air} ({})", self.airs[air].name)
+    }
+
     /// The smallest message of a bus that is not balanced.
-    fn unbalanced(&self, segment: usize, bus: u16, traces: &[AirTraces]) -> BrokenConstraint {
+    fn unbalanced(
+        &self,
+        segment: Option<usize>,
+        bus: u16,
+        traces: &[AirTraces],
+    ) -> BrokenConstraint {
         let mut messages: FxHashMap<Vec<F>, F> = FxHashMap::default();
         self.each_message(bus, traces, |message, count, _, _| {
             *messages.entry(message.to_vec()).or_default() += count;
@@ -272,7 +321,7 @@ impl<'a> ConstraintCheck<'a> {
                     true => i64::from(count) - i64::from(F::ORDER_U32),
                     false => i64::from(count),
                 };
-                places.push((self.key.per_air[air].air_name.clone(), row, count));
+                places.push((self.name(air), row, count));
             }
         });
         BrokenConstraint::Bus {
@@ -313,18 +362,19 @@ impl<'a> ConstraintCheck<'a> {
 
 /// The rows of one AIR.
 struct Rows<'a> {
+    air: &'a Constraints<'a>,
     dag: &'a SymbolicConstraintsDag<F>,
     traces: &'a AirTraces,
-    preprocessed: Option<&'a RowMajorMatrix<F>>,
     height: usize,
 }
 
 impl<'a> Rows<'a> {
     fn new(check: &'a ConstraintCheck<'_>, traces: &'a AirTraces) -> Self {
+        let air = &check.airs[traces.air];
         Self {
-            dag: &check.key.per_air[traces.air].vk.symbolic_constraints,
+            air,
+            dag: air.dag,
             traces,
-            preprocessed: check.preprocessed[traces.air].as_ref(),
             height: traces
                 .parts
                 .iter()
@@ -395,18 +445,19 @@ impl<'a> Rows<'a> {
 
     fn value(&self, variable: &SymbolicVariable<F>, row: usize) -> F {
         let index = variable.index;
+        let cell = |part: Option<&ColMajorMatrix<F>>, offset: usize| {
+            let row = (row + offset) % self.height;
+            part.and_then(|part| part.values.get(index * self.height + row).copied())
+        };
+        // A cell that does not exist is zero: keys are checked when they are brought to a device.
         match variable.entry {
-            Entry::Main { part_index, offset } => {
-                self.traces.parts[part_index].column(index)[(row + offset) % self.height]
-            }
-            Entry::Preprocessed { offset } => self
-                .preprocessed
-                .and_then(|matrix| matrix.get((row + offset) % self.height, index))
-                .unwrap_or_default(),
-            Entry::Public => self.traces.public_values[index],
+            Entry::Main { part_index, offset } => cell(self.traces.parts.get(part_index), offset),
+            Entry::Preprocessed { offset } => cell(self.air.preprocessed.as_ref(), offset),
+            Entry::Public => self.traces.public_values.get(index).copied(),
             // OpenVM's circuits have none: interactions are proved apart.
-            Entry::Challenge => F::ZERO,
+            Entry::Challenge => None,
         }
+        .unwrap_or_default()
     }
 }
 
@@ -432,13 +483,16 @@ mod tests {
         test_utils::{test_system_params_small, FibFixture, MixtureFixture, TestFixture},
         StarkEngine,
     };
+    use openvm_stark_sdk::config::baby_bear_poseidon2::{BabyBearPoseidon2RefEngine, DuplexSponge};
 
     use super::*;
-    use crate::engine::CpuEngine;
+    use crate::prelude::SC;
+
+    type Engine = BabyBearPoseidon2RefEngine<DuplexSponge>;
 
     /// The key and the traces of a fixture.
     fn traces(fixture: &impl TestFixture<SC>) -> (MultiStarkProvingKey<SC>, Vec<AirTraces>) {
-        let engine = CpuEngine::new(test_system_params_small(2, 8, 3));
+        let engine = Engine::new(test_system_params_small(2, 8, 3));
         let (key, _) = engine.keygen(&fixture.airs());
         let ctx = fixture.generate_proving_ctx();
         let traces = ctx.per_trace.into_iter().map(|(air, trace)| AirTraces {
@@ -462,7 +516,7 @@ mod tests {
     /// Circuits with preprocessed and cached traces, public values and messages hold.
     #[test]
     fn traces_that_hold() {
-        let config = CpuEngine::new(test_system_params_small(2, 8, 3));
+        let config = Engine::new(test_system_params_small(2, 8, 3));
         let fixture = MixtureFixture::standard(5, config.config().clone());
         let (key, traces) = traces(&fixture);
         assert_eq!(check(&key, &traces), Ok(()));
@@ -487,7 +541,7 @@ mod tests {
         else {
             panic!("{broken}");
         };
-        assert_eq!((segment, row, height), (7, 19, 1 << 6));
+        assert_eq!((segment, row, height), (Some(7), 19, 1 << 6));
         let found = columns
             .iter()
             .find(|column| (column.index, column.row) == (1, 20));

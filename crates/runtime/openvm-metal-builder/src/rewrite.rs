@@ -1,5 +1,7 @@
 //! Turns preprocessed Metal source into C++ that the shim headers understand.
 
+use std::collections::HashSet;
+
 use crate::{
     casts::{is_pointer, operand},
     edits::Edits,
@@ -62,6 +64,9 @@ pub fn for_lint(t: &Tokens, scan: &Scan, scopes: &[Scope]) -> String {
     for &(from, to) in &scan.instantiations {
         e.replace(from, to, "");
     }
+    for i in thread_constructors(t) {
+        e.replace(i, i + 1, "");
+    }
     let mut i = 0;
     while i < t.len() {
         let next = token(t, scopes, i, &mut e);
@@ -75,6 +80,17 @@ pub fn for_lint(t: &Tokens, scan: &Scan, scopes: &[Scope]) -> String {
         i = next;
     }
     e.apply()
+}
+
+/// The word `thread` behind the parameters of constructors: objects of OpenCL that have no name yet have no such space.
+fn thread_constructors(t: &Tokens) -> Vec<usize> {
+    let class = |i: &usize| matches!(t.at(*i), "struct" | "class");
+    let classes: HashSet<&str> = (0..t.len()).filter(class).map(|i| t.at(i + 1)).collect();
+    let opened = (0..t.len()).filter(|&i| classes.contains(t.at(i)) && t.at(i + 1) == "(");
+    opened
+        .map(|i| t.matching(i + 1) + 1)
+        .filter(|&i| t.at(i) == "thread")
+        .collect()
 }
 
 /// Function constants become constants of their value, or of zero if the file can do without one.

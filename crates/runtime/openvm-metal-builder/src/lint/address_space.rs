@@ -71,7 +71,7 @@ pub fn check(
             messages,
         }) => {
             let found = findings(&messages);
-            if found.is_empty() && !messages.lines().any(is_temporary_choice) {
+            if found.is_empty() && !messages.lines().any(is_temporary) {
                 return Err(BuildError::Compile {
                     file,
                     target,
@@ -107,7 +107,7 @@ fn findings(messages: &str) -> Vec<Finding> {
             }
             continue;
         };
-        if is_temporary_choice(message) {
+        if is_temporary(message) {
             continue;
         }
         let (file, line) = position(place);
@@ -121,6 +121,22 @@ fn findings(messages: &str) -> Vec<Finding> {
         });
     }
     out
+}
+
+/// True for errors about temporaries, which have no address space in OpenCL and are memory of the thread in Metal.
+fn is_temporary(message: &str) -> bool {
+    is_temporary_choice(message) || is_temporary_object(message)
+}
+
+/// The error for a member function marked `thread` that is called on the result of another.
+fn is_temporary_object(message: &str) -> bool {
+    let Some((_, types)) = message.split_once("cannot initialize object parameter of type ") else {
+        return false;
+    };
+    let [wanted, given] = quoted(types, true)[..] else {
+        return false;
+    };
+    wanted.contains("__private") && !given.contains("__")
 }
 
 /// The error for `c ? p[i] : T(0)`: only OpenCL tells an object in memory from a temporary of the same class. The census has
@@ -254,6 +270,12 @@ mod tests {
         ] {
             assert_eq!(is_temporary_choice(text), left, "{text}");
         }
+        let object = |given: &str| {
+            is_temporary(&format!(
+                "cannot initialize object parameter of type 'const __private Fp' with an expression of type '{given}'"
+            ))
+        };
+        assert!(object("Fp") && !object("__global Fp") && !object("const __constant Fp"));
         let found = findings(
             "k.metal:4:5: error: incompatible operand types ('__global Fp' and '__local Fp')",
         );

@@ -360,7 +360,35 @@ fn tables(s: &Source<'_>, out: &mut Vec<Finding>) {
     }
 }
 
+/// A limit of threads that does not stand before its kernel in `[[...]]`: nothing else is read.
+fn misplaced_limits(s: &Source<'_>, out: &mut Vec<Finding>) {
+    let t = s.t;
+    let heads = || {
+        let functions = s.scan.functions.iter();
+        let heads = functions.map(|f| (f.range.0, f.params_tokens.0));
+        heads.chain(s.scan.instantiations.iter().copied())
+    };
+    for i in (0..t.len()).filter(|&i| t.at(i) == "max_total_threads_per_threadgroup") {
+        // A kernel that another rule refuses has no head.
+        let mut behind = (i..t.len())
+            .map(|k| t.at(k))
+            .take_while(|w| !matches!(*w, "{" | ";"));
+        let read =
+            heads().any(|(from, to)| (from..to).contains(&i)) || behind.any(|w| w == "kernel");
+        let open = (0..i).rev().find(|&k| t.is_attribute(k));
+        if !read || open.is_none_or(|open| t.matching(open) <= i) {
+            out.push(s.finding(
+                i,
+                "thread-limit",
+                "a limit of threads that does not stand before a kernel".into(),
+                "write `[[max_total_threads_per_threadgroup(n)]]` before the kernel",
+            ));
+        }
+    }
+}
+
 fn kernels(s: &Source<'_>, out: &mut Vec<Finding>) {
+    misplaced_limits(s, out);
     for f in &s.scan.functions {
         let head = s.t.join(f.range.0, f.params_tokens.0);
         if !head.split_whitespace().any(|w| w == "void") {

@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt};
 use serde::{de::Visitor, Deserialize, Deserializer};
 
 /// A declaration, statement, expression or attribute. Fields that a kind of node does not have are empty.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Node<'a> {
     /// Address of the node in clang: what references are by.
@@ -98,7 +98,7 @@ fn text<'a, D: Deserializer<'a>>(d: D) -> Result<Cow<'a, str>, D::Error> {
 }
 
 /// A type as written and without typedefs; the second is empty where they are equal.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Type<'a> {
     #[serde(borrow)]
@@ -119,7 +119,7 @@ impl Type<'_> {
 }
 
 /// The declaration that an expression names.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Reference<'a> {
     #[serde(borrow)]
@@ -133,7 +133,7 @@ pub struct Reference<'a> {
 }
 
 /// A base class.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Base<'a> {
     #[serde(borrow, rename = "type")]
@@ -141,7 +141,7 @@ pub struct Base<'a> {
 }
 
 /// A place in the parsed text; what a macro made has two.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Location {
     pub offset: Option<usize>,
@@ -160,7 +160,7 @@ impl Location {
 }
 
 /// From the first token to the last.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Range {
     pub begin: Location,

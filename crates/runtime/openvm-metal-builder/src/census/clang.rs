@@ -92,7 +92,7 @@ fn is_metal(message: &str) -> bool {
     let has = |s: &str| message.contains(s);
     let component = message.strip_prefix("illegal vector component name ''");
     let component = component.and_then(|rest| rest.strip_suffix("''"));
-    has("cast from vector")
+    has("cast from vector") && components(message).is_none_or(|(from, to)| from == to)
         // Clang's comparisons give vectors of integers, and its vectors of bool have no components.
         || (has("bool4") || has("bool3") || has("bool2") || has("'bool' values")) && has("vector")
             && ["of type '", "invalid operands", "cannot convert between vector"]
@@ -101,6 +101,13 @@ fn is_metal(message: &str) -> bool {
         || component.is_some_and(|c| c.chars().all(|c| "xyzwrgba".contains(c)))
         || (has("static_cast from") && has("__bf16"))
         || (has("cannot be cast from type") && has("__bf16"))
+}
+
+/// Components of the two vectors of a message.
+fn components(message: &str) -> Option<(&str, &str)> {
+    let mut counts = message.split("(vector of ").skip(1);
+    let mut count = || counts.next()?.split(' ').next();
+    Some((count()?, count()?))
 }
 
 /// Reads clang's messages; one in the library's declarations is about the call in the unit that a note names.

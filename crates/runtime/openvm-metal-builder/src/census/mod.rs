@@ -87,7 +87,7 @@ pub fn unit(compiler: &Compiler, apple: &Tokens) -> Result<Unit, BuildError> {
         }
         let mut json = serde_json::Deserializer::from_str(&parsed.json);
         json.disable_recursion_limit();
-        let root = Node::deserialize(&mut json).map_err(|e| BuildError::Tool {
+        let mut root = Node::deserialize(&mut json).map_err(|e| BuildError::Tool {
             tool: compiler.program.clone(),
             message: format!("its syntax tree cannot be read: {e}"),
         })?;
@@ -100,10 +100,10 @@ pub fn unit(compiler: &Compiler, apple: &Tokens) -> Result<Unit, BuildError> {
                 .filter(|f| !is_shared(f, &source))
                 .cloned(),
         );
-        Ok(Unit {
-            keys: keys::keys(&root, &source, &index),
-            findings,
-        })
+        let keys = keys::keys(&root, &source, &index);
+        flow::name_objects(&mut root, &source, &index);
+        findings.extend(rules::flow(&root, &source, &index));
+        Ok(Unit { keys, findings })
     };
     thread::scope(|s| {
         let worker = thread::Builder::new()

@@ -516,13 +516,21 @@ impl<'n, 'a> Unit<'_, 'n, 'a> {
 
     /// Gives an object a value.
     fn assign(&self, to: &'n Node<'a>, value: Value, w: &mut Walk<'n>) {
+        let objects = variables::objects(to);
+        for object in &objects {
+            self.assign_one(object, &value, objects.len() > 1, w);
+        }
+    }
+
+    /// Gives an object a value, or one of several objects that it may be.
+    fn assign_one(&self, to: &'n Node<'a>, value: &Value, several: bool, w: &mut Walk<'n>) {
         let space = self.index.object_space(to, self.s);
         if space == "threadgroup" || space == "device" && variables::variable(to.peeled()).is_none()
         {
             // Memory has one value for all threads, a pointer stays what it was.
             return;
         }
-        let (mut at, mut path, mut part) = (to.peeled(), Vec::new(), false);
+        let (mut at, mut path, mut part) = (to.peeled(), Vec::new(), several);
         loop {
             match (at.kind.as_ref(), at.inner.as_slice()) {
                 ("MemberExpr", [object]) => {
@@ -541,6 +549,13 @@ impl<'n, 'a> Unit<'_, 'n, 'a> {
                     part = true;
                     at = object.peeled();
                 }
+                ("BinaryOperator", parts) => {
+                    let Some(pointer) = parts.iter().find(|c| c.ty.text().contains('*')) else {
+                        return;
+                    };
+                    part = true;
+                    at = pointer.peeled();
+                }
                 _ => break,
             }
         }
@@ -549,7 +564,7 @@ impl<'n, 'a> Unit<'_, 'n, 'a> {
             w.state
                 .entry(variable)
                 .or_default()
-                .set(&path.join("."), &value, part);
+                .set(&path.join("."), value, part);
         }
     }
 
@@ -577,7 +592,9 @@ impl<'n, 'a> Unit<'_, 'n, 'a> {
         let others = arguments[first..].iter().zip(&values[first..]).zip(&after);
         for (argument, before, after) in changed.chain(others.map(|((a, b), c)| (a, b, c))) {
             if before != after {
-                if let Some(to) = variables::changed(argument) {
+                let own = |a: &&'n Node<'a>| self.index.pointer_space(a, self.s) == "thread";
+                let changed = variables::changed(argument);
+                if let Some(to) = changed.or_else(|| variables::pointed(argument).filter(own)) {
                     self.assign(to, after.clone().decided(w.here), w);
                 }
             }

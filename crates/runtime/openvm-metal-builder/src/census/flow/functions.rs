@@ -1,6 +1,6 @@
 //! The functions of a unit that are compiled, and their calls.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::super::{ast::Node, source::Source};
 
@@ -22,6 +22,8 @@ pub struct Functions<'n, 'a> {
     by_id: HashMap<&'n str, usize>,
     /// Names of functions that are declared and have no body, by address.
     bodiless: HashMap<&'n str, &'n str>,
+    /// Constants of value 0.
+    zeros: HashSet<&'n str>,
 }
 
 const FUNCTIONS: [&str; 4] = [
@@ -57,11 +59,27 @@ impl<'n, 'a> Functions<'n, 'a> {
             .chain(by_first.iter().map(|(id, i)| (*id, *i)))
             .collect();
         let bodiless: HashMap<&str, &str> = bodiless;
+        let mut zeros = HashSet::new();
+        root.walk(&mut |n| {
+            let value = n.inner.last().filter(|_| !n.init.is_empty());
+            let constant = n.kind == "VarDecl" && n.ty.text().starts_with("const ");
+            if constant && value.is_some_and(|v| v.peeled().value == "0") {
+                zeros.insert(n.id.as_ref());
+            }
+            true
+        });
         Self {
             all,
             by_id,
             bodiless,
+            zeros,
         }
+    }
+
+    /// True for the number 0, and for names of constants with that value.
+    pub fn is_zero(&self, n: &Node<'_>) -> bool {
+        let named = named_id(n).is_some_and(|id| self.zeros.contains(id));
+        n.value == "0" || named
     }
 
     /// Position in [`Self::all`] of the function that a name or a member names.

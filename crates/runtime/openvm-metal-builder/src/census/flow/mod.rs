@@ -1,8 +1,11 @@
 //! Rules on the flow of control: what the threads of a GPU cannot do, found in the functions that are compiled.
 
+mod aliases;
+mod components;
 mod divergence;
 pub(super) mod functions;
 mod recursion;
+mod rounds;
 mod statements;
 mod summaries;
 mod uniformity;
@@ -19,6 +22,16 @@ pub(super) struct Broken<'n, 'a> {
     pub rule: &'static str,
     pub message: String,
     pub remedy: &'static str,
+}
+
+/// Names objects of the thread by their variables in a unit's functions: without aliases, and with components as members.
+pub(super) fn name_objects(root: &mut Node<'_>, s: &Source<'_>, index: &Index) {
+    for n in &mut root.inner {
+        if n.offset(s.before).is_some() {
+            aliases::replace(n, index);
+            components::split(n, s);
+        }
+    }
 }
 
 /// Rules that the functions of a unit break.

@@ -4,9 +4,12 @@ use std::collections::HashSet;
 
 use super::{
     super::{ast::Node, index::Index, source::Source},
-    functions::{self, Functions},
+    functions::{self, Function, Functions},
     variables::{self, Change, Graph},
 };
+
+/// Rounds in which changes by functions are found: calls in each other.
+const DEEPEST: usize = 8;
 
 pub struct Summaries<'u, 'n, 'a> {
     functions: &'u Functions<'n, 'a>,
@@ -20,8 +23,8 @@ pub struct Summaries<'u, 'n, 'a> {
     storing: HashSet<usize>,
     /// Functions with a barrier of the threadgroup.
     with_barrier: HashSet<usize>,
-    /// Parameters of functions that are set without being read, by address.
-    replaced: HashSet<&'n str>,
+    /// Changes by each function of what it is given.
+    effects: Vec<Vec<Effect<'n>>>,
 }
 
 impl<'u, 'n, 'a> Summaries<'u, 'n, 'a> {
@@ -34,7 +37,7 @@ impl<'u, 'n, 'a> Summaries<'u, 'n, 'a> {
             advancing: HashSet::new(),
             storing: HashSet::new(),
             with_barrier: HashSet::new(),
-            replaced: HashSet::new(),
+            effects: Vec::new(),
         };
         let callees: Vec<Vec<usize>> = functions
             .all
@@ -61,7 +64,7 @@ impl<'u, 'n, 'a> Summaries<'u, 'n, 'a> {
         for (i, f) in functions.all.iter().enumerate() {
             if f.body.any(&mut |n| variables::exchanged(n).is_some()) {
                 let changes = variables::changes(f.body);
-                let graph = Graph::new(&changes);
+                let graph = Graph::new(&changes, &variables::members(f.body));
                 if f.body.any(&mut |n| variables::retries(n, &changes, &graph)) {
                     advancing.insert(i);
                 }
@@ -69,19 +72,47 @@ impl<'u, 'n, 'a> Summaries<'u, 'n, 'a> {
         }
         let sets = [reading, advancing, storing, with_barrier].map(|set| spread(set, &callees));
         [out.reading, out.advancing, out.storing, out.with_barrier] = sets;
-        for f in functions
-            .all
-            .iter()
-            .filter(|f| f.parameters.iter().any(|p| p.ty.text().ends_with('&')))
-        {
-            let changes = variables::changes(f.body);
-            let graph = Graph::new(&changes);
-            for p in &f.parameters {
-                let id: &str = &p.id;
-                let mut own = changes.iter().filter(|c| c.variable == id).peekable();
-                if own.peek().is_some() && !own.any(|c| graph.closure(c.from.clone()).contains(id))
-                {
-                    out.replaced.insert(id);
+        // A function that is called stands before or behind: what it changes in turn is known after some rounds.
+        for _ in 0..DEEPEST {
+            let effects: Vec<_> = functions.all.iter().map(|f| out.effects_of(f)).collect();
+            let known = effects == out.effects;
+            out.effects = effects;
+            if known {
+                break;
+            }
+        }
+        out
+    }
+
+    /// Changes by a function of what it is given.
+    fn effects_of(&self, f: &Function<'n, 'a>) -> Vec<Effect<'n>> {
+        let changes = self.changes(f.body);
+        let graph = Graph::new(&changes, &variables::members(f.body));
+        let parameter = |id: &str| f.parameters.iter().find(|p| p.id == id);
+        let mut declared = HashSet::new();
+        f.body.walk(&mut |n| {
+            if n.kind == "VarDecl" {
+                declared.insert(n.id.as_ref());
+            }
+            true
+        });
+        let mut out: Vec<Effect<'n>> = Vec::new();
+        for c in &changes {
+            let given = match parameter(c.object) {
+                Some(p) if p.ty.text().trim_end().ends_with('&') => true,
+                Some(p) => p.ty.text().contains('*') && !sets_pointer(c),
+                None => c.object == "this",
+            };
+            if given {
+                let mut from = graph.closure(c.from.clone());
+                from.retain(|id| !declared.contains(id));
+                let effect = Effect {
+                    variable: c.variable,
+                    object: c.object,
+                    from,
+                };
+                if !out.contains(&effect) {
+                    out.push(effect);
                 }
             }
         }
@@ -130,7 +161,7 @@ impl<'u, 'n, 'a> Summaries<'u, 'n, 'a> {
     /// The expression takes a number: each call has the next one.
     pub fn takes_number(&self, n: &Node<'_>) -> bool {
         let count = functions::arguments(n).get(1).map(Node::peeled);
-        let zero = count.is_some_and(|c| c.value == "0");
+        let zero = count.is_some_and(|c| self.functions.is_zero(c));
         matches!(
             variables::callee_name(n),
             "atomic_fetch_add_explicit" | "atomic_fetch_sub_explicit"
@@ -158,38 +189,32 @@ impl<'u, 'n, 'a> Summaries<'u, 'n, 'a> {
         }) && body.any(&mut |n| self.stores(n) || in_function(n, &self.storing))
     }
 
-    /// Changes of variables below `n`, with those by functions that it calls: memory behind a pointer that they store to,
-    /// parameters that they set and do not read.
+    /// Changes of variables below `n`, with those by functions that it calls: of objects that these take by reference or by
+    /// pointer, of members of their object, and memory behind a pointer that they store to.
     pub fn changes(&self, n: &'n Node<'a>) -> Vec<Change<'n, 'a>> {
+        let called = |n: &Node<'_>| {
+            functions::is_call(n)
+                .then(|| self.functions.called(n))
+                .flatten()
+        };
         let mut out = variables::changes(n);
-        for c in &mut out {
-            let called = functions::is_call(c.at)
-                .then(|| self.functions.called(c.at))
-                .flatten();
-            let Some(f) = called.map(|f| &self.functions.all[f]) else {
-                continue;
-            };
-            let arguments = functions::arguments(c.at).iter().zip(&f.parameters);
-            let mut same = arguments.filter(|(a, _)| variables::root(a) == Some(c.variable));
-            if let (Some((_, p)), None) = (same.next(), same.next()) {
-                if self.replaced.contains(p.id.as_ref()) {
-                    c.from.remove(c.variable);
-                }
-            }
-        }
+        out.retain(|c| called(c.at).is_none());
         n.walk(&mut |call| {
-            let called = functions::is_call(call)
-                .then(|| self.functions.called(call))
-                .flatten();
-            if called.is_some_and(|f| self.storing.contains(&f)) {
-                let arguments = functions::arguments(call).iter();
-                let pointers = arguments.filter(|a| a.ty.text().trim_end().ends_with('*'));
+            let Some(f) = called(call) else { return true };
+            let parts = Parts::new(call, self.functions.all[f].parameters.len());
+            for effect in self.effects.get(f).into_iter().flatten() {
+                out.extend(effect.at(call, &parts, &self.functions.all[f].parameters));
+            }
+            if self.storing.contains(&f) {
+                let pointers = parts
+                    .arguments
+                    .iter()
+                    .filter(|a| a.ty.text().trim_end().ends_with('*') && !self.is_own(a));
                 // An object may have a pointer.
-                let roots = pointers
-                    .chain(functions::object(call))
-                    .filter_map(variables::root);
+                let roots = pointers.chain(parts.object).filter_map(variables::root);
                 out.extend(roots.map(|variable| Change {
                     variable,
+                    object: variable,
                     at: call,
                     from: [variable].into(),
                     values: Vec::new(),
@@ -199,6 +224,96 @@ impl<'u, 'n, 'a> Summaries<'u, 'n, 'a> {
         });
         out
     }
+
+    /// True for pointers to memory of the thread.
+    fn is_own(&self, pointer: &Node<'_>) -> bool {
+        self.index.pointer_space(pointer, self.s) == "thread"
+    }
+}
+
+/// A call by its parts.
+struct Parts<'n, 'a> {
+    /// The object of a member function or operator.
+    object: Option<&'n Node<'a>>,
+    arguments: &'n [Node<'a>],
+}
+
+impl<'n, 'a> Parts<'n, 'a> {
+    fn new(call: &'n Node<'a>, parameters: usize) -> Self {
+        let (object, arguments) = (functions::object(call), functions::arguments(call));
+        // An operator that is a member has its object first.
+        match arguments.split_first() {
+            Some((first, rest)) if object.is_none() && arguments.len() > parameters => Self {
+                object: Some(first),
+                arguments: rest,
+            },
+            _ => Self { object, arguments },
+        }
+    }
+}
+
+/// A change by a function of what it is given.
+#[derive(Clone, PartialEq)]
+struct Effect<'n> {
+    /// The parameter or member that is changed.
+    variable: &'n str,
+    /// The parameter that it is a part of, or `this`.
+    object: &'n str,
+    /// Parameters and members that the new value is made of.
+    from: HashSet<&'n str>,
+}
+
+impl<'n> Effect<'n> {
+    /// The change by one call.
+    fn at<'a>(
+        &self,
+        call: &'n Node<'a>,
+        parts: &Parts<'n, 'a>,
+        parameters: &[&'n Node<'a>],
+    ) -> Vec<Change<'n, 'a>> {
+        let given = |id: &str| -> Option<&'n Node<'a>> {
+            let mut both = parameters.iter().zip(parts.arguments);
+            let argument = both.find(|(p, _)| p.id == id).map(|(_, a)| a);
+            argument.or(parts.object.filter(|_| id == "this"))
+        };
+        let Some(argument) = given(self.object) else {
+            return Vec::new();
+        };
+        let mut from = HashSet::new();
+        for id in &self.from {
+            match given(id) {
+                Some(argument) => from.extend(variables::named(argument)),
+                None => {
+                    from.insert(*id);
+                }
+            }
+        }
+        let objects = variables::objects(argument).into_iter();
+        let change = |object: &'n Node<'a>| {
+            let base = variables::base(object)?;
+            let whole = self.variable == self.object;
+            let variable = if whole {
+                variables::root(object)?
+            } else {
+                self.variable
+            };
+            Some(Change {
+                variable,
+                object: base,
+                at: call,
+                from: from.clone(),
+                values: vec![call],
+            })
+        };
+        objects.filter_map(change).collect()
+    }
+}
+
+/// True for a change of a pointer itself, not of what it points to.
+fn sets_pointer(c: &Change<'_, '_>) -> bool {
+    let to = variables::assignment(c.at).map(|(to, _)| to);
+    let to = to.or_else(|| c.at.inner.first().filter(|_| !functions::is_call(c.at)));
+    to.is_some_and(|to| variables::variable(to.peeled()) == Some(c.object))
 }
 
 /// Functions of a set, and all that call them.

@@ -8,6 +8,8 @@ use super::{super::ast::Node, functions};
 pub struct Change<'n, 'a> {
     /// Address of the variable or member; of memory, the one that points to it.
     pub variable: &'n str,
+    /// Address of the whole object, of a member's change.
+    pub object: &'n str,
     /// The expression that changes it.
     pub at: &'n Node<'a>,
     /// Variables of the new value, and of the place in memory.
@@ -16,11 +18,26 @@ pub struct Change<'n, 'a> {
     pub values: Vec<&'n Node<'a>>,
 }
 
-/// Addresses of all variables that are named in `n`, and of members that are named of variables.
+/// Addresses of all variables that are named in `n`, and of members that are named of variables in place of these.
 pub fn named<'n>(n: &'n Node<'_>) -> HashSet<&'n str> {
     let mut out = HashSet::new();
     n.walk(&mut |n| {
-        out.extend(place(n));
+        let place = place(n);
+        out.extend(place);
+        place.is_none()
+    });
+    out
+}
+
+/// Members that are named below `n`, each behind its variable.
+pub fn members<'n>(n: &'n Node<'_>) -> HashSet<(&'n str, &'n str)> {
+    let mut out = HashSet::new();
+    n.walk(&mut |n| {
+        if let (Some(member), Some(object)) = (place(n), base(n)) {
+            if member != object {
+                out.insert((object, member));
+            }
+        }
         true
     });
     out
@@ -50,14 +67,38 @@ pub fn variable<'n>(n: &'n Node<'_>) -> Option<&'n str> {
 
 /// The place at the root of an object: `s.x` of `s.x[i]`, `p` of `*(p + i)`.
 pub fn root<'n>(n: &'n Node<'_>) -> Option<&'n str> {
-    place(n).or_else(|| match n.kind.as_ref() {
-        "BinaryOperator" => n
-            .inner
-            .iter()
-            .find(|c| c.ty.text().contains('*'))
-            .and_then(root),
-        _ => n.inner.first().and_then(root),
-    })
+    place(n).or_else(|| within(n).and_then(root))
+}
+
+/// The variable at the root of an object: `s` of `s.x[i]`.
+pub fn base<'n>(n: &'n Node<'_>) -> Option<&'n str> {
+    variable(n).or_else(|| within(n).and_then(base))
+}
+
+/// The object that an object is a part of, or the pointer that it is behind.
+fn within<'n, 'a>(n: &'n Node<'a>) -> Option<&'n Node<'a>> {
+    match n.kind.as_ref() {
+        "BinaryOperator" => n.inner.iter().find(|c| c.ty.text().contains('*')),
+        "ConditionalOperator" => n.inner.get(1),
+        _ => n.inner.first(),
+    }
+}
+
+/// The objects that an expression may be: two of a choice.
+pub fn objects<'n, 'a>(n: &'n Node<'a>) -> Vec<&'n Node<'a>> {
+    let mut at = n;
+    loop {
+        match (at.kind.as_ref(), at.inner.as_slice()) {
+            ("ConditionalOperator", [_, first, second]) => {
+                return [first, second].into_iter().flat_map(objects).collect();
+            }
+            ("DeclRefExpr" | "CXXThisExpr", _) => return vec![n],
+            _ => match within(at) {
+                Some(next) => at = next,
+                None => return vec![n],
+            },
+        }
+    }
 }
 
 /// Changes of variables by the expressions and declarations below `n`.
@@ -72,34 +113,38 @@ pub fn changes<'n, 'a>(n: &'n Node<'a>) -> Vec<Change<'n, 'a>> {
 
 /// Changes by `n` itself.
 pub fn change<'n, 'a>(n: &'n Node<'a>, out: &mut Vec<Change<'n, 'a>>) {
-    let mut push =
-        |variable: Option<&'n str>, read: Vec<&'n Node<'a>>, values: Vec<&'n Node<'a>>| {
-            let from = read.iter().flat_map(|n| named(n)).collect();
-            out.extend(variable.map(|variable| Change {
+    let mut push = |to: &'n Node<'a>, read: Vec<&'n Node<'a>>, values: Vec<&'n Node<'a>>| {
+        let from: HashSet<&str> = read.iter().flat_map(|n| named(n)).collect();
+        for object in objects(to) {
+            out.extend(root(object).map(|variable| Change {
                 variable,
+                object: base(object).unwrap_or(variable),
                 at: n,
-                from,
-                values,
+                from: from.clone(),
+                values: values.clone(),
             }));
-        };
+        }
+    };
     if let Some((to, value)) = assignment(n) {
         // Memory keeps what it has elsewhere; a variable, also a part of it, is replaced.
         let part = is_memory(to).then_some(to);
-        push(
-            root(to),
-            part.into_iter().chain([value]).collect(),
-            vec![value],
-        );
+        push(to, part.into_iter().chain([value]).collect(), vec![value]);
         return;
     }
     match (n.kind.as_ref(), n.inner.as_slice()) {
-        ("CompoundAssignOperator", [to, value]) => push(root(to), vec![to, value], vec![value]),
+        ("CompoundAssignOperator", [to, value]) => push(to, vec![to, value], vec![value]),
         ("UnaryOperator", [to]) if matches!(n.opcode.as_ref(), "++" | "--") => {
-            push(root(to), vec![to], Vec::new());
+            push(to, vec![to], Vec::new());
         }
         ("VarDecl", _) if !n.init.is_empty() => {
             let values: Vec<&Node<'_>> = n.inner.iter().collect();
-            push(Some(&n.id), values.clone(), values);
+            out.push(Change {
+                variable: &n.id,
+                object: &n.id,
+                at: n,
+                from: values.iter().flat_map(|n| named(n)).collect(),
+                values,
+            });
         }
         _ if functions::is_call(n) => {
             // The value that a comparison finds follows from memory alone.
@@ -113,7 +158,7 @@ pub fn change<'n, 'a>(n: &'n Node<'a>, out: &mut Vec<Change<'n, 'a>>) {
                     .chain(object)
                     .filter(|other| !exchanged || !std::ptr::eq(*other, a));
                 let read = read.take(if exchanged { 1 } else { usize::MAX }).collect();
-                push(root(to), read, vec![n]);
+                push(to, read, vec![n]);
             }
         }
         _ => {}
@@ -137,9 +182,10 @@ fn is_memory(n: &Node<'_>) -> bool {
     place(n.peeled()).is_none() && n.any(&mut |n| pointer(n))
 }
 
-/// Name of the function that a call names.
+/// Name of the function that a call names; empty for other expressions.
 pub fn callee_name<'n>(call: &'n Node<'_>) -> &'n str {
-    let callee = call.inner.first().map(Node::peeled);
+    let callee = call.inner.first().filter(|_| functions::is_call(call));
+    let callee = callee.map(Node::peeled);
     callee
         .and_then(|c| c.referenced_decl.as_ref())
         .map_or("", |r| &r.name)
@@ -165,15 +211,24 @@ pub fn changed<'n, 'a>(argument: &'n Node<'a>) -> Option<&'n Node<'a>> {
     }
 }
 
+/// The memory of the thread that a call may change through a pointer: an array, or what the pointer points to.
+pub fn pointed<'n, 'a>(argument: &'n Node<'a>) -> Option<&'n Node<'a>> {
+    let ty = argument.ty.text().trim_end();
+    (ty.ends_with('*') && !ty.starts_with("const ")).then_some(argument)
+}
+
 fn is_const(n: &Node<'_>) -> bool {
     n.ty.text().starts_with("const ")
 }
 
-/// The variable with the old value, of a comparison and exchange.
+/// The variable with the old value, of a comparison and exchange; to exchange a value for itself is to read it.
 pub fn exchanged<'n>(n: &'n Node<'_>) -> Option<&'n str> {
     let compares = callee_name(n).starts_with("atomic_compare_exchange");
-    let old = functions::arguments(n).get(1).filter(|_| compares);
-    old.and_then(root)
+    let [_, old, new, ..] = functions::arguments(n) else {
+        return None;
+    };
+    let old = root(old).filter(|_| compares)?;
+    (place(new.peeled()) != Some(old)).then_some(old)
 }
 
 /// The expression is an exchange whose new value, or what it stores beside, depends on the old one: when it fails, another
@@ -190,17 +245,42 @@ pub fn retries<'n, 'a>(n: &'n Node<'a>, changes: &[Change<'n, 'a>], graph: &Grap
     let stored = |c: &Change<'_, '_>| {
         !origins.contains(c.variable) && !origins.is_disjoint(&c.from) && !is_result(c)
     };
-    graph.closure(named(new)).contains(old) || changes.iter().any(stored)
+    let masked = changes.iter().any(|c| c.variable == old && is_computed(c));
+    !masked && (graph.closure(named(new)).contains(old) || changes.iter().any(stored))
+}
+
+/// A value that is calculated, such as the bits of a lock without the writer's: when memory differs from it, nothing need
+/// have changed.
+fn is_computed(c: &Change<'_, '_>) -> bool {
+    let computes = |n: &Node<'_>| {
+        n.kind == "BinaryOperator"
+            && ["&", "|", "^", "+", "-", "*", "/", "%", "<<", ">>"].contains(&n.opcode.as_ref())
+    };
+    c.at.kind == "CompoundAssignOperator" || c.values.iter().any(|v| computes(v.peeled()))
 }
 
 /// Variables by what they are changed from.
 pub struct Graph<'n>(HashMap<&'n str, HashSet<&'n str>>);
 
 impl<'n> Graph<'n> {
-    pub fn new(changes: &[Change<'n, '_>]) -> Self {
+    /// Changes of variables and of their `members`: an object is made of its members, and they are changed with it.
+    pub fn new<'c, 'a: 'n>(
+        changes: impl IntoIterator<Item = &'c Change<'n, 'a>>,
+        members: &HashSet<(&'n str, &'n str)>,
+    ) -> Self
+    where
+        'n: 'c,
+    {
         let mut out: HashMap<&str, HashSet<&str>> = HashMap::new();
         for c in changes {
             out.entry(c.variable).or_default().extend(&c.from);
+            if c.variable != c.object {
+                out.entry(c.object).or_default().insert(c.variable);
+                continue;
+            }
+            for (_, member) in members.iter().filter(|(object, _)| *object == c.variable) {
+                out.entry(member).or_default().extend(&c.from);
+            }
         }
         Self(out)
     }

@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use super::{
     super::{ast::Node, index::Index, source::Source},
     functions::{self, Functions},
+    rounds::{self, split},
     statements::{branches, Loop},
     summaries::Summaries,
     variables::{self, Change, Graph},
@@ -48,7 +49,8 @@ fn is_false(condition: &Node<'_>) -> bool {
 }
 
 /// A condition in a loop.
-struct Choice<'n> {
+struct Choice<'n, 'a> {
+    condition: Option<&'n Node<'a>>,
     /// Variables that it names.
     named: HashSet<&'n str>,
     /// It reads what other threads write.
@@ -62,7 +64,7 @@ fn changed_below<'n, 'a>(
     n: &'n Node<'a>,
     by_node: &HashMap<*const Node<'a>, Vec<&'n str>>,
     summaries: &Summaries<'_, 'n, 'a>,
-    choices: &mut Vec<Choice<'n>>,
+    choices: &mut Vec<Choice<'n, 'a>>,
 ) -> HashSet<&'n str> {
     let own = by_node.get(&std::ptr::from_ref(n)).into_iter().flatten();
     let mut out: HashSet<&str> = own.copied().collect();
@@ -73,6 +75,7 @@ fn changed_below<'n, 'a>(
             changed.extend(changed_below(branch, by_node, summaries, choices));
         }
         choices.push(Choice {
+            condition,
             named: condition.map(variables::named).unwrap_or_default(),
             reads: condition.is_some_and(|c| summaries.reads_shared(c)),
             changed: changed.clone(),
@@ -137,6 +140,10 @@ struct LoopFacts<'u, 'n, 'a> {
     moves: HashSet<*const Node<'a>>,
     /// Variables that the conditions to leave depend on.
     deciding: HashSet<&'n str>,
+    /// Variables that each round sets anew.
+    reset: HashSet<&'n str>,
+    /// Calls that put back a number that was taken.
+    undone: Vec<&'n Node<'a>>,
     /// Variables that the loop sets to what other threads write, or to what depends on it.
     foreign: HashSet<&'n str>,
     /// Conditions to leave, each of parts that hold together.
@@ -161,16 +168,19 @@ impl<'u, 'n, 'a> LoopFacts<'u, 'n, 'a> {
                 .or_default()
                 .push(c.variable);
         }
+        let members: HashSet<_> = l.parts().flat_map(variables::members).collect();
         let mut choices = Vec::new();
         for part in l.parts() {
             changed_below(part, &by_node, summaries, &mut choices);
         }
         let mut out = Self {
             summaries,
-            graph: Graph::new(&changes),
+            graph: Graph::new(&changes, &members),
             moves: HashSet::new(),
             deciding: HashSet::new(),
-            foreign: foreign(&changes, &choices, summaries),
+            reset: HashSet::new(),
+            undone: Vec::new(),
+            foreign: foreign(&changes, &members, &choices, summaries),
             exits,
             changes,
         };
@@ -183,10 +193,19 @@ impl<'u, 'n, 'a> LoopFacts<'u, 'n, 'a> {
             let part = parts.entry(std::ptr::from_ref(*n));
             part.or_insert_with(|| (out.origins(n, &choices), out.depends_on_others(n)));
         }
+        let elects = |c: &&Choice<'n, 'a>| c.condition.is_some_and(|c| out.elects(c));
+        let elected: HashSet<&str> = choices
+            .iter()
+            .filter(elects)
+            .flat_map(|c| &c.changed)
+            .copied()
+            .collect();
         let mut asked: HashSet<&str> = parts.values().flat_map(|(o, _)| o).copied().collect();
+        let mut exchanged = HashSet::new();
         for part in l.parts() {
             part.walk(&mut |n| {
-                if variables::exchanged(n).is_some() {
+                if let Some(old) = variables::exchanged(n) {
+                    exchanged.insert(old);
                     asked.extend(
                         functions::arguments(n)
                             .first()
@@ -197,12 +216,27 @@ impl<'u, 'n, 'a> LoopFacts<'u, 'n, 'a> {
                 true
             });
         }
+        let reset = rounds::reset(l);
+        // An exchange that fails leaves what memory has, whatever was expected.
+        let kept = |c: &&Change<'n, 'a>| {
+            !exchanged.contains(c.variable) || variables::exchanged(c.at).is_some()
+        };
+        let graph = Graph::new(out.changes.iter().filter(kept), &members);
         let moving = |c: &&Change<'n, 'a>| {
-            asked.contains(c.variable) && out.graph.closure(c.from.clone()).contains(c.variable)
+            let mut from = c.from.clone();
+            if reset.contains(c.variable) {
+                // What it was in the round before is known through other variables only.
+                from.remove(c.variable);
+            }
+            asked.contains(c.variable)
+                && kept(c)
+                && !rounds::shares(c)
+                && graph.closure(from).contains(c.variable)
         };
         let moving: Vec<&Change<'_, '_>> = out.changes.iter().filter(moving).collect();
         for (origins, waits) in parts.values_mut() {
-            *waits &= !moving.iter().any(|c| origins.contains(c.variable));
+            let moves = moving.iter().any(|c| origins.contains(c.variable));
+            *waits &= !moves && elected.is_disjoint(origins);
         }
         let mut deciding = HashSet::new();
         for exit in &out.exits {
@@ -214,11 +248,13 @@ impl<'u, 'n, 'a> LoopFacts<'u, 'n, 'a> {
         }
         out.moves = moving.iter().map(|c| std::ptr::from_ref(c.at)).collect();
         out.deciding = deciding;
+        out.reset = reset;
+        out.undone = rounds::undone(l.body);
         Some(out)
     }
 
     /// Variables that an expression depends on, by the conditions under which they are changed too.
-    fn origins(&self, n: &'n Node<'a>, choices: &[Choice<'n>]) -> HashSet<&'n str> {
+    fn origins(&self, n: &'n Node<'a>, choices: &[Choice<'n, 'a>]) -> HashSet<&'n str> {
         let mut out = self.graph.closure(variables::named(n));
         grow(&mut out, |out| {
             let choosing = choices.iter().filter(|c| !c.changed.is_disjoint(out));
@@ -232,9 +268,12 @@ impl<'u, 'n, 'a> LoopFacts<'u, 'n, 'a> {
         out
     }
 
+    fn elects(&self, condition: &'n Node<'a>) -> bool {
+        rounds::elects(condition, &self.changes, self.summaries)
+    }
+
     fn depends_on_others(&self, n: &Node<'_>) -> bool {
-        self.summaries.reads_shared(n)
-            || n.any(&mut |n| variables::place(n).is_some_and(|v| self.foreign.contains(v)))
+        self.summaries.reads_shared(n) || !variables::named(n).is_disjoint(&self.foreign)
     }
 
     /// Some way around the loop makes no progress of its own.
@@ -271,7 +310,8 @@ impl<'u, 'n, 'a> LoopFacts<'u, 'n, 'a> {
             }
             "IfStmt" => {
                 let (_, condition, branches) = branches(n);
-                let foreign = condition.is_some_and(|c| self.depends_on_others(c));
+                let foreign =
+                    condition.is_some_and(|c| self.depends_on_others(c) && !self.elects(c));
                 let after = |advances: bool| if advances { from.advanced() } else { from };
                 let holds = after(condition.is_some_and(|c| self.advances(c, inside)));
                 let fails = after(condition.is_some_and(|c| self.surely_advances(c, inside)));
@@ -307,6 +347,7 @@ impl<'u, 'n, 'a> LoopFacts<'u, 'n, 'a> {
             let set = || {
                 (inside || self.is_flag(c.variable))
                     && c.at.kind != "VarDecl"
+                    && !self.reset.contains(c.variable)
                     && c.from.is_disjoint(&self.foreign)
                     && !c.values.iter().any(|v| self.summaries.reads_shared(v))
             };
@@ -315,7 +356,9 @@ impl<'u, 'n, 'a> LoopFacts<'u, 'n, 'a> {
         });
         own || n.any(&mut |n| {
             self.summaries.advances(n)
-                || self.summaries.takes_number(n) && self.ends_in_order_of_number(n)
+                || self.summaries.takes_number(n)
+                    && self.ends_in_order_of_number(n)
+                    && !self.undone.iter().any(|undo| rounds::undoes(undo, n))
                 || variables::exchanged(n).is_some_and(|old| self.exchange_advances(n, old))
         })
     }
@@ -390,21 +433,29 @@ impl<'u, 'n, 'a> LoopFacts<'u, 'n, 'a> {
 /// Variables that a loop sets to what other threads write, to what depends on it, or under a condition on it.
 fn foreign<'n, 'a>(
     changes: &[Change<'n, 'a>],
-    choices: &[Choice<'n>],
+    members: &HashSet<(&'n str, &'n str)>,
+    choices: &[Choice<'n, 'a>],
     summaries: &Summaries<'_, 'n, 'a>,
 ) -> HashSet<&'n str> {
     let reading: Vec<bool> = changes
         .iter()
         .map(|c| c.values.iter().any(|v| summaries.reads_shared(v)))
         .collect();
+    let elects = |c: &&Choice<'n, 'a>| {
+        c.condition
+            .is_some_and(|c| rounds::elects(c, changes, summaries))
+    };
+    let choices: Vec<_> = choices.iter().filter(|c| !elects(c)).collect();
     let mut out = HashSet::new();
     grow(&mut out, |out| {
         for (c, reads) in changes.iter().zip(&reading) {
             if *reads || !c.from.is_disjoint(out) {
-                out.insert(c.variable);
+                out.extend([c.variable, c.object]);
+                let own = members.iter().filter(|(object, _)| *object == c.variable);
+                out.extend(own.map(|(_, member)| *member));
             }
         }
-        for c in choices {
+        for c in &choices {
             if c.reads || !c.named.is_disjoint(out) {
                 out.extend(&c.changed);
             }
@@ -438,19 +489,5 @@ fn leaving<'n, 'a>(
                 leaving(child, around, breaks && own, out);
             }
         }
-    }
-}
-
-/// Operands of a chain of one logical operator.
-fn split<'n, 'a>(n: &'n Node<'a>, operator: &str) -> Vec<&'n Node<'a>> {
-    let inner = n.peeled();
-    if inner.kind == "BinaryOperator" && inner.opcode == operator {
-        inner
-            .inner
-            .iter()
-            .flat_map(|c| split(c, operator))
-            .collect()
-    } else {
-        vec![n]
     }
 }

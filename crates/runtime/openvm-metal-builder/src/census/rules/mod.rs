@@ -1,5 +1,6 @@
 //! Rules on clang's tree: what Apple's compiler rejects and a C++ compiler takes.
 
+mod punning;
 mod values;
 
 use std::{collections::HashMap, sync::OnceLock};
@@ -9,7 +10,6 @@ use super::{
     flow,
     index::{self, Index},
     source::Source,
-    types::Detail,
 };
 use crate::error::Finding;
 
@@ -32,10 +32,11 @@ fn metal_names() -> &'static HashMap<&'static str, &'static str> {
 }
 
 /// Rules that the tree of a unit breaks.
-pub fn check(root: &Node<'_>, s: &Source<'_>, index: &Index) -> Vec<Finding> {
+pub fn check<'a>(root: &'a Node<'a>, s: &'a Source<'a>, index: &'a Index) -> Vec<Finding> {
     let mut c = Check {
         s,
         index,
+        untyped: punning::Untyped::new(root, s, index),
         out: Vec::new(),
     };
     for n in &root.inner {
@@ -45,6 +46,17 @@ pub fn check(root: &Node<'_>, s: &Source<'_>, index: &Index) -> Vec<Finding> {
             c.node(n);
         }
     }
+    c.out
+}
+
+/// Rules on control flow that a unit breaks, its objects named by [`flow::name_objects`].
+pub fn flow(root: &Node<'_>, s: &Source<'_>, index: &Index) -> Vec<Finding> {
+    let mut c = Check {
+        s,
+        index,
+        untyped: punning::Untyped::default(),
+        out: Vec::new(),
+    };
     for broken in flow::check(root, s, index) {
         c.find(broken.at, broken.rule, broken.message, broken.remedy);
     }
@@ -54,10 +66,11 @@ pub fn check(root: &Node<'_>, s: &Source<'_>, index: &Index) -> Vec<Finding> {
 struct Check<'a> {
     s: &'a Source<'a>,
     index: &'a Index,
+    untyped: punning::Untyped<'a>,
     out: Vec<Finding>,
 }
 
-impl Check<'_> {
+impl<'a> Check<'a> {
     fn find(&mut self, n: &Node<'_>, rule: &'static str, message: String, remedy: &'static str) {
         let (file, line) = n
             .offset(self.s.before)
@@ -111,7 +124,7 @@ impl Check<'_> {
         }
     }
 
-    fn node(&mut self, n: &Node<'_>) {
+    fn node(&mut self, n: &'a Node<'a>) {
         if n.is_implicit {
             return;
         }
@@ -129,8 +142,9 @@ impl Check<'_> {
         if n.kind == "VarDecl" {
             self.threadgroup_variable(n);
         }
-        if matches!(n.kind.as_ref(), "CStyleCastExpr" | "CXXReinterpretCastExpr") {
+        if n.kind.ends_with("CastExpr") && n.kind != "ImplicitCastExpr" {
             self.punning(n);
+            self.vector_cast(n);
         }
         match n.kind.as_ref() {
             "VarDecl" | "ParmVarDecl" | "FieldDecl" | "FunctionDecl" | "CXXMethodDecl" => {
@@ -203,66 +217,6 @@ impl Check<'_> {
         }
     }
 
-    /// A pointer to numbers cast to a pointer to numbers of another type: Apple's compiler assumes that a load of one does not
-    /// see a store of the other. Vectors and characters may lie over anything.
-    fn punning(&mut self, n: &Node<'_>) {
-        let from = n
-            .inner
-            .last()
-            .and_then(|inner| self.numbers(self.origin(inner), 0));
-        let (Some(from), Some(to)) = (from, self.numbers(n.ty.text(), 0)) else {
-            return;
-        };
-        if to == "char" || from == to {
-            return;
-        }
-        self.find(
-            n,
-            "type-punning",
-            format!("a pointer to `{from}` is used as a pointer to `{to}`"),
-            "load and store vectors (`as_type<uint>(*(device uchar4*)p)`), or convert values with as_type: Apple's compiler assumes that numbers of two types do not overlap",
-        );
-    }
-
-    /// The numbers that a pointer points to, whatever their sign; of a class, those of all its members, if these are of one type.
-    fn numbers(&self, ty: &str, depth: usize) -> Option<String> {
-        let class = self.index.class(ty, Detail::Exact);
-        if let Some(number) = pointee(&class) {
-            return Some(number.into());
-        }
-        // A class in itself is a pointer.
-        if !class.ends_with("struct*") || depth > 8 {
-            return None;
-        }
-        let record = self.index.records.get(&self.index.record_name(ty))?;
-        let of = |field: &String| {
-            let element = field.split('[').next().unwrap_or(field);
-            self.numbers(&format!("{element} *"), depth + 1)
-        };
-        let mut numbers = record.fields.iter().map(of);
-        let first = numbers.next()??;
-        numbers
-            .all(|n| n.as_deref() == Some(&first))
-            .then_some(first)
-    }
-
-    /// Type of the pointer that an address was made from; casts to characters and sums say nothing about memory.
-    fn origin<'n>(&self, n: &'n Node<'_>) -> &'n str {
-        let own = n.ty.text();
-        let inner = match n.kind.as_ref() {
-            "ParenExpr" => n.inner.first(),
-            "ImplicitCastExpr" if n.cast_kind != "ArrayToPointerDecay" => n.inner.first(),
-            "BinaryOperator" => n.inner.iter().find(|c| c.ty.text().contains('*')),
-            "CStyleCastExpr" | "CXXReinterpretCastExpr" => {
-                let class = self.index.class(own, Detail::Exact);
-                let inner = n.inner.last().filter(|_| pointee(&class) == Some("char"));
-                inner.filter(|c| self.origin(c).contains('*'))
-            }
-            _ => None,
-        };
-        inner.map_or(own, |inner| self.origin(inner))
-    }
-
     fn threadgroup_variable(&mut self, n: &Node<'_>) {
         let Some(d) = self.index.declared.get(n.id.as_ref()) else {
             return;
@@ -323,17 +277,4 @@ impl Check<'_> {
             .filter(|f| !f.contains('*'))
             .find_map(|f| self.refused(f, depth + 1))
     }
-}
-
-/// The numbers that a pointer of a key's type points to, whatever their sign; `None` for other types.
-fn pointee(class: &str) -> Option<&str> {
-    let inner = class.strip_suffix('*')?.trim_start_matches("const ");
-    Some(match inner {
-        "char" | "uchar" => "char",
-        "short" | "ushort" => "short",
-        "int" | "uint" => "int",
-        "long" | "ulong" => "long",
-        "bool" | "half" | "bfloat" | "float" | "double" => inner,
-        _ => return None,
-    })
 }

@@ -197,6 +197,23 @@ impl Check<'_> {
         }
     }
 
+    /// A cast of a vector to as many components as it has: clang takes the bits where the sizes are equal.
+    pub(super) fn vector_cast(&mut self, n: &Node<'_>) {
+        let inner = n.inner.last().filter(|_| n.cast_kind == "BitCast");
+        let of = |n: &Node<'_>| self.index.components(n.ty.text());
+        let (Some(to), Some(from)) = (of(n), inner.and_then(of)) else {
+            return;
+        };
+        if from > 1 && from != to {
+            self.find(
+                n,
+                "metal-syntax",
+                format!("a vector of {from} components is cast to {to}"),
+                "take the components (`v.xy`), or the bits with as_type",
+            );
+        }
+    }
+
     /// A lane by a number that no SIMD-group has.
     pub(super) fn lane(&mut self, n: &Node<'_>) {
         let name = variables::callee_name(n);

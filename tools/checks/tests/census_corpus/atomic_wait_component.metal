@@ -1,0 +1,12 @@
+// expect: atomic-wait 7
+#include <metal_stdlib>
+using namespace metal;
+// A component of a vector, beside one that counts.
+kernel void k(device atomic_uint* flags [[buffer(0)]], device uint* out [[buffer(1)]], uint gid [[thread_position_in_grid]]) {
+    uint2 state = uint2(0u, 0u);
+    while (state.x == 0u) {
+        state.x = atomic_load_explicit(flags, memory_order_relaxed);
+        state.y += 1u;
+    }
+    out[gid] = state.y;
+}

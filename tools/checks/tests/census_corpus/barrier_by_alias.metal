@@ -1,0 +1,17 @@
+// expect: barrier-divergent 14
+#include <metal_stdlib>
+using namespace metal;
+// A count that is written through a pointer.
+[[max_total_threads_per_threadgroup(256)]]
+kernel void k(device const uint* in [[buffer(0)]], device uint* out [[buffer(1)]], uint tid [[thread_index_in_threadgroup]], uint gid [[thread_position_in_grid]],
+              uint tpg [[threads_per_threadgroup]]) {
+    threadgroup uint t[256];
+    uint count = 4u;
+    thread uint* p = &count;
+    *p = tid & 3u;
+    for (uint i = 0; i < count; i++) {
+        t[tid] = i;
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
+    out[gid] = t[tpg - 1u - tid];
+}

@@ -252,6 +252,15 @@ pub enum SdkError {
     /// Inputs of deferral circuits that a circuit refuses, or that are not those of the guest's calls.
     #[error("deferred computations: {0}")]
     Deferral(String),
+    /// An application proof for a machine with deferral circuits: it would say nothing about what these computed.
+    #[error(
+        "{what} is of a machine with deferral circuits, and an application proof says nothing about what they computed: \
+         prove with the circuits (`MetalSdk::prove_deferred`) and verify the aggregated proof (`openvm-metal verify stark`, `verify`)"
+    )]
+    DeferredUnproved {
+        /// The key or baseline that names the circuits.
+        what: &'static str,
+    },
     /// No proofs of segments.
     #[error("there are no proofs of segments to aggregate")]
     NothingToAggregate,

@@ -46,6 +46,7 @@ mod aggregation;
 mod app;
 mod builder;
 mod cache;
+mod deferred_calls;
 pub mod devices;
 mod encoding;
 pub mod engine;

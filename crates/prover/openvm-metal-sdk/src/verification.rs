@@ -15,6 +15,7 @@ use openvm_verify_stark_host::{
 use serde::Serialize;
 
 use crate::{
+    deferred_calls,
     error::{guard, SdkError, Stage},
     parallel_verification::verify_app_proof,
     prelude::{Digest, F, SC},
@@ -127,10 +128,11 @@ pub(crate) fn check_proof(
 /// both cases.
 ///
 /// Keys of fewer than `min_security_bits` are refused; usually
-/// [`MIN_SECURITY_BITS`](crate::MIN_SECURITY_BITS).
+/// [`MIN_SECURITY_BITS`](crate::MIN_SECURITY_BITS). Keys of machines with deferral circuits, and baselines that name the hook of such circuits, are
+/// refused too: the proofs of segments say nothing about what the circuits computed, the aggregated proof does.
 ///
 /// # Errors
-/// [`SdkError::Key`], [`SdkError::Insecure`] or [`SdkError::AppRejected`], with the first difference.
+/// [`SdkError::DeferredUnproved`], [`SdkError::Key`], [`SdkError::Insecure`] or [`SdkError::AppRejected`], with the first difference.
 pub fn verify_app(
     vk: &AppVerifyingKey,
     proof: &ContinuationVmProof<SC>,
@@ -140,6 +142,7 @@ pub fn verify_app(
 ) -> Result<Verified, SdkError> {
     let what = "the application's verifying key";
     if let Some(baseline) = baseline {
+    deferred_calls::refuse(vk, baseline)?;
         check_against_baseline(what, &vk.vk, &baseline.app_vk_commit.vk_pre_hash)?;
         let shape = |memory: &MemoryDimensions, values: usize| {
             (memory.addr_space_height, memory.address_height, values)
@@ -167,7 +170,7 @@ pub fn verify_app(
 /// are expected. `security_bits` are the key's.
 ///
 /// # Errors
-/// [`SdkError::AppRejected`], with the first difference.
+/// [`SdkError::DeferredUnproved`], or [`SdkError::AppRejected`] with the first difference.
 pub(crate) fn check_app_proof(
     vk: &AppVerifyingKey,
     proof: &ContinuationVmProof<SC>,
@@ -175,6 +178,7 @@ pub(crate) fn check_app_proof(
     security_bits: f64,
 ) -> Result<Verified, SdkError> {
     let commit = guard(Stage::Verify, || verify_app_proof(vk, proof))?
+    deferred_calls::refuse(vk, None)?;
         .map_err(|error| SdkError::AppRejected(error.to_string()))?;
     for expected in expected_exe_commits {
         if expected != commit {

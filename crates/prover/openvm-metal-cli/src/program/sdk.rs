@@ -179,8 +179,10 @@ impl SdkArgs {
     /// The bits of security that are known before aggregation keys are made.
     ///
     /// # Errors
-    /// If the configuration has no circuit, or the bits are refused.
+    /// If the configuration has no circuit, or deferral circuits, which no command gives, or the bits are refused.
     pub fn security_bits(&self, sdk: &MetalSdk) -> Result<f64> {
+        // Proofs of segments alone would say nothing about what the circuits computed.
+        sdk.check_deferral()?;
         let bits = sdk.check_security()?;
         // The aggregation's parameters are toys as well.
         Ok(if self.toy { 0.0 } else { bits })

@@ -7,7 +7,12 @@ use openvm_circuit::{
     arch::hasher::{poseidon2::vm_poseidon2_hasher, Hasher},
     system::memory::merkle::public_values::PUBLIC_VALUES_AS,
 };
-use openvm_metal_sdk::{files, parameters::toy_aggregation};
+use openvm_metal_common::Device;
+use openvm_metal_sdk::{
+    files,
+    parameters::{toy_aggregation, toy_app, TOY_APP_LOG_HEIGHT},
+    MetalSdk,
+};
 use openvm_sdk::F;
 use openvm_stark_backend::{
     air_builders::PartitionedAirBuilder,
@@ -678,6 +683,13 @@ fn application_keys_of_strangers() {
         &proof,
         "--vk",
         &other_vk,
+    let mut json = read_json(&baseline);
+    json["expected_def_hook_commit"] = json["app_exe_commit"].clone();
+    write_json(&changed, &json);
+    refused(
+        &["--baseline", &changed],
+        "the baseline is of a machine with deferral circuits",
+    );
         "--allow-insecure",
     ];
     fails(
@@ -722,6 +734,65 @@ fn circuit_keys_of_strangers() {
     succeeds(&[&verify[..], &["--trust-vk"]].concat());
     let other = other_hash(&report["vk_hash"]);
     let other = ["--vk-hash", other.as_str().expect("a hash"), "--trust-vk"];
+/// Application proofs of machines with deferral circuits, whose guests may claim any result of a circuit: none is made, and none is valid.
+#[test]
+fn deferred_computations_are_no_application_proofs() {
+    let folder = Folder::new();
+    let (program, input) = (elf("fibonacci"), guest("fibonacci", "input.json"));
+    let file = |name: &str| folder.file(name);
+    let (proof, vk, keys, config) = (file("proof"), file("vk"), file("keys"), file("config.toml"));
+    let commit = format!("0x{:064x}", 7);
+    let text = format!(
+        "[app_vm_config.rv32i]\n[app_vm_config.rv32m]\n[app_vm_config.io]\n[app_vm_config.deferral]\n\
+         circuits = [{{ def_type = {{ Other = \"x\" }}, commit = \"{commit}\" }}]\n"
+    );
+    fs::write(&config, &text).expect("written");
+    let common = [&program, "--config", &config, "--toy", "--device", "cpu"];
+    for (command, more) in [
+        (&["keygen"][..], &["--app-only", "--out", &keys][..]),
+        (&["commit"], &["--out", &keys]),
+        (&["setup"], &["--out", &keys]),
+        (&["prove", "app"], &["--input", &input, "--proof", &proof]),
+        (&["prove", "stark"], &["--input", &input, "--proof", &proof]),
+    ] {
+        fails(
+            &[command, &common, more].concat(),
+            1,
+            "not supported: programs with deferral circuits",
+        );
+        assert!(!Path::new(&proof).exists(), "{command:?}");
+    }
+    // A key that another program made, and any proof.
+    let parsed = files::config_from_text(&text).expect("a configuration");
+    let sdk = MetalSdk::builder(Device::Cpu)
+        .min_security_bits(0.0)
+        .config_text(parsed)
+        .app_params(toy_app(TOY_APP_LOG_HEIGHT))
+        .build();
+    let key = sdk.and_then(|sdk| sdk.app_vk()).expect("a key");
+    files::write_app_vk(Path::new(&vk), &key).expect("written");
+    succeeds(&[
+        "prove",
+        "app",
+        &program,
+        "--input",
+        &input,
+        "--toy",
+        "--device",
+        "cpu",
+        "--proof",
+        &proof,
+        "--vk",
+        &file("own.vk"),
+    ]);
+    let verify = ["verify", "app", &proof, "--vk", &vk, "--trust-vk"];
+    fails(
+        &[&verify[..], &["--allow-insecure"]].concat(),
+        1,
+        "verifying key is of a machine with deferral circuits, and an application proof says nothing",
+    );
+}
+
     fails(&[&verify[..], &other].concat(), 1, "expected is");
 
     let engine = BabyBearPoseidon2RefEngine::<DuplexSponge>::new(without_queries());

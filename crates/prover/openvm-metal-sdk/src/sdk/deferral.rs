@@ -79,15 +79,15 @@ impl MetalSdk {
 }
 
 impl<E: SdkEngine> Sdk<E> {
-    /// Refuses programs with deferral circuits that are not given: they cannot be aggregated.
+    /// Refuses programs with deferral circuits that are not given: only aggregation with the circuits proves what they computed.
     ///
     /// # Errors
     /// [`SdkError::Unsupported`].
-    pub(crate) fn check_deferral(&self) -> Result<(), SdkError> {
+    pub fn check_deferral(&self) -> Result<(), SdkError> {
         match (&self.app_config.app_vm_config.deferral, &self.deferrals) {
             (Some(_), None) => Err(SdkError::Unsupported(
-                "aggregation of programs with deferral circuits that are not given: a Rust program gives them by `SdkBuilder::deferrals`, \
-                 the command and Python cannot"
+                "programs with deferral circuits that are not given: only aggregation with the circuits proves what they computed; a Rust \
+                 program gives them by `SdkBuilder::deferrals`, the command and Python cannot"
                     .into(),
             )),
             _ => Ok(()),

@@ -284,10 +284,11 @@ impl MetalSdk {
         verify(&vk, baseline, proof, self.min_security_bits)
     }
 
-    /// Verifies an application proof and that it is of the executable.
+    /// Verifies an application proof and that it is of the executable. Such a proof says nothing about what deferral circuits computed: on machines
+    /// with these, [`verify`](Self::verify) the proof of [`prove_deferred`](Self::prove_deferred).
     ///
     /// # Errors
-    /// [`SdkError::AppRejected`], with the first difference.
+    /// [`SdkError::DeferredUnproved`], or [`SdkError::AppRejected`] with the first difference.
     pub fn verify_app(
         &self,
         source: impl Into<ProgramSource>,

@@ -7,9 +7,9 @@ use openvm_metal_common::Device;
 use openvm_metal_sdk::{
     engine::MetalEngine,
     parameters::{toy_aggregation, toy_root, TOY_AGGREGATION_LOG_HEIGHT},
-    Cache, DeferralCircuit, DeferralInput, DeferralSettings, Deferrals, DeferredCalls, MetalSdk,
-    ProveOptions, Proved, RowOrder, SdkBuilder, SdkError, StdIn, VerificationBaseline,
-    VmStarkProof,
+    verify_app, Cache, DeferralCircuit, DeferralInput, DeferralSettings, Deferrals, DeferredCalls,
+    MetalSdk, ProveOptions, Proved, RowOrder, SdkBuilder, SdkError, StdIn, VerificationBaseline,
+    Verified, VmStarkProof,
 };
 use openvm_sdk::{config::AggregationSystemParams, prover::DeferralHookCommits};
 use openvm_sdk_config::SdkVmConfig;
@@ -232,6 +232,31 @@ fn a_deferred_verification_is_a_part_of_the_proof() {
     let idle = prove(&sums(5), &deferred);
     let idle = deferral_error(idle);
     assert!(idle.contains("called no circuit"), "{idle}");
+
+    // Proofs of segments say nothing about what the circuit computed, whatever it is said to have computed.
+    let segments = sdk.prove_app(elf(&guest), input_of(calls, &[0]), &options());
+    let (segments, _) = segments.expect("a proof");
+    let key = sdk.app_vk().expect("a key");
+    let unproved = |result: Result<Verified, SdkError>, named: &str| {
+        let error = result.expect_err("it says nothing");
+        assert!(
+            matches!(error, SdkError::DeferredUnproved { what } if what.contains(named)),
+            "{error}"
+        );
+    };
+    unproved(sdk.verify_app(elf(&guest), &segments), "key");
+    unproved(verify_app(&key, &segments, None, None, 0.0), "key");
+    let own = fixture().child.app_vk().expect("a key");
+    unproved(
+        verify_app(&own, &segments, None, Some(baseline), 0.0),
+        "baseline",
+    );
+    let mut without = baseline.clone();
+    without.expected_def_hook_commit = None;
+    unproved(
+        verify_app(&key, &segments, None, Some(&without), 0.0),
+        "key",
+    );
 
     // A guest that calls none has a proof under the same key.
     let proved = sdk.prove(elf(&sums(5)), input(), &options());

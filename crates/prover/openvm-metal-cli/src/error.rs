@@ -251,13 +251,12 @@ impl CliError {
             || matches!(self, Self::Signal(error) if is_refusal(error))
     }
 
-    /// True if nothing needs to be printed: a closed pipe is how `| head` ends a program, and another command printed its own error.
-    pub fn is_silent(&self) -> bool {
+    /// True if standard output is a pipe that nobody reads any more.
+    pub fn is_closed_pipe(&self) -> bool {
         match self {
             Self::Output(error) | Self::Sdk(SdkError::GuestOutput(error)) => {
                 error.kind() == std::io::ErrorKind::BrokenPipe
             }
-            Self::Cluster(_) => true,
             _ => false,
         }
     }
@@ -280,6 +279,11 @@ impl CliError {
                     Some("`openvm-metal report` writes the report to post")
                 }
                 _ => None,
+    /// True if nothing needs to be printed: a closed pipe is how `| head` ends a program, and another command printed its own error.
+    pub fn is_silent(&self) -> bool {
+        self.is_closed_pipe() || matches!(self, Self::Cluster(_))
+    }
+
             };
         }
         if let Self::At { error, .. } = self {

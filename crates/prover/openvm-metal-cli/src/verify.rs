@@ -59,6 +59,8 @@ pub struct VerifyAppArgs {
     #[arg(long, alias = "app-vk", value_name = "FILE")]
     vk: PathBuf,
     /// Compare the key, the program and the virtual machine with this baseline, as `commit` writes it.
+    ///
+    /// --commit without a baseline compares the program alone.
     #[arg(long, alias = "app-baseline", value_name = "FILE")]
     baseline: Option<PathBuf>,
     #[command(flatten)]
@@ -121,9 +123,38 @@ struct VerifiedReport {
     is_of_all_circuits: bool,
     /// File of the commitments that the proof was compared with.
     compared_with: Option<PathBuf>,
+    /// Parts of the statement that were compared with it: `program`, `virtual machine`.
+    compared: &'static [&'static str],
+}
+
+/// A file that a proof was compared with.
+struct Compared<'a> {
+    file: &'a PathBuf,
+    /// False if the virtual machine was not compared.
+    is_whole: bool,
+}
+
+impl<'a> Compared<'a> {
+    /// The file, with program and virtual machine.
+    fn whole(file: &'a PathBuf) -> Self {
+        Self {
+            file,
+            is_whole: true,
+        }
+    }
+
+    /// Names of the parts that were compared.
+    fn parts(&self) -> &'static [&'static str] {
+        match self.is_whole {
+            true => &["program", "virtual machine"],
+            false => &["program"],
+        }
+    }
 }
 
 /// Runs the command.
+///
+/// Nobody need read what is printed: the verdict is known by then, and a pipe that is closed does not change it.
 ///
 /// # Errors
 /// If a file cannot be read, a key is refused, or the proof is not accepted.
@@ -135,6 +166,10 @@ pub fn run(command: &VerifyCommand) -> Result<()> {
         VerifyCommand::Root(args) => refuse_dev(&args.proof).and_then(|()| args.run()),
         VerifyCommand::Evm(args) => refuse_dev(&args.proof).and_then(|()| args.run()),
         VerifyCommand::Stark(args) => refuse_dev(&args.proof).and_then(|()| args.run()),
+    };
+    match result {
+        Err(error) if error.is_closed_pipe() => Ok(()),
+        result => result,
     }
 }
 
@@ -154,22 +189,24 @@ impl VerifyAppArgs {
         let commit = optional(&self.common.commit, files::read_commit)?;
         let min = self.common.trust.min_security_bits();
         let exe_commit = commit.as_ref().map(|commit| commit.app_exe_commit.into());
-/// Nobody need read what is printed: the verdict is known by then, and a pipe that is closed does not change it.
-///
         if let (Some(commit), Some(baseline)) = (&commit, &baseline) {
             compare_machines(commit, baseline)?;
         }
         let verified = verify_app(&vk, &proof, exe_commit, baseline.as_ref(), min)?;
         let known = Some(verified.security_bits);
-        let compared_with = self.baseline.as_ref().or(self.common.commit.as_ref());
-        print(self.common.json, verified, known, compared_with)
+        let compared = match (&self.baseline, &self.common.commit) {
+            (Some(baseline), _) => Some(Compared::whole(baseline)),
+            // The key of segments does not fix the circuits above them, whose keys a virtual machine's commitment names too.
+            (None, Some(file)) => Some(Compared {
+                file,
+                is_whole: false,
+            }),
+            (None, None) => None,
+        };
+        print(self.common.json, verified, known, compared)
     }
 }
 
-    };
-    match result {
-        Err(error) if error.is_closed_pipe() => Ok(()),
-        result => result,
 impl VerifyStarkArgs {
     fn key(&self) -> Result<VmStarkVerifyingKey> {
         Ok(match (&self.vk, &self.agg_vk, &self.baseline) {
@@ -221,8 +258,13 @@ impl VerifyStarkArgs {
         }
         let known = known_security([&self.baseline, &self.common.commit], min)?;
         let verified = verify(&vk.mvk, &vk.baseline, &proof, min)?;
-        let compared_with = self.common.commit.as_ref().or(self.baseline.as_ref());
-        print(self.common.json, verified, known, compared_with)
+        let compared = self.common.commit.as_ref().or(self.baseline.as_ref());
+        print(
+            self.common.json,
+            verified,
+            known,
+            compared.map(Compared::whole),
+        )
     }
 }
 
@@ -240,7 +282,8 @@ impl VerifyRootArgs {
         let min = self.common.trust.min_security_bits();
         let known = known_security([&None, &self.common.commit], min)?;
         let root = verify_root(&vk, &proof, commit.as_ref(), min)?;
-        print(self.common.json, root, known, self.common.commit.as_ref())
+        let compared = self.common.commit.as_ref().map(Compared::whole);
+        print(self.common.json, root, known, compared)
     }
 }
 
@@ -306,7 +349,7 @@ fn print(
     json: bool,
     mut verified: Verified,
     known: Option<f64>,
-    compared_with: Option<&PathBuf>,
+    compared: Option<Compared<'_>>,
 ) -> Result<()> {
     if let Some(bits) = known {
         verified.security_bits = verified.security_bits.min(bits);
@@ -316,7 +359,8 @@ fn print(
             valid: true,
             verified,
             is_of_all_circuits: known.is_some(),
-            compared_with: compared_with.cloned(),
+            compared_with: compared.as_ref().map(|compared| compared.file.clone()),
+            compared: compared.map_or(&[], |compared| compared.parts()),
         });
     }
     let of = match (verified.security_bits < MIN_SECURITY_BITS, known) {
@@ -339,8 +383,14 @@ fn print(
         ),
         verified.security_bits
     ))?;
-    table::line(match compared_with {
-        Some(file) => format!("compared with    {}", file.display()),
+    table::line(match compared {
+        Some(Compared { file, is_whole }) => {
+            let part = match is_whole {
+                true => "",
+                false => " (the program alone)",
+            };
+            format!("compared with    {}{part}", file.display())
+        }
         None => "compared with    nothing: is this your program? `openvm-metal commit` prints its \
                  commitments, --commit compares them"
             .into(),

@@ -38,7 +38,7 @@ use p3_field::{Field, PrimeCharacteristicRing};
 use p3_matrix::Matrix;
 use serde_json::Value;
 
-use crate::support::{elf, fails, guest, json, run, succeeds, text, Folder};
+use crate::support::{command, elf, fails, guest, json, run, succeeds, text, Folder};
 
 /// The AIR of OpenVM's aggregation circuits that has a cached trace, and the one with the execution's
 /// public values.
@@ -641,6 +641,33 @@ fn application_keys_of_strangers() {
     );
     refused(&[], "unknown origin");
     refused(&["--commit", &commit], "unknown origin");
+    // The parts that were compared are said: the key alone does not fix the virtual machine.
+    for (options, parts, shown) in [
+        (&["--baseline", &baseline][..], 2, "baseline.json\n"),
+        (
+            &["--trust-vk", "--commit", &commit],
+            1,
+            "commit.json (the program alone)\n",
+        ),
+        (&["--trust-vk"], 0, "compared with    nothing"),
+    ] {
+        let args = [&verify[..], options].concat();
+        let said = succeeds(&args);
+        assert!(said.contains(shown), "{said}");
+        let report = json(&[&args[..], &["--json"]].concat());
+        let found = report["compared"].as_array().map(Vec::len);
+        assert_eq!(found, Some(parts), "{report}");
+    }
+    // A verdict that nobody reads is the same verdict.
+    for (last, status) in [("--trust-vk", 0), ("--json", 1)] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut verify = command(&[&verify[..], &[last]].concat());
+        let output = verify.stdout(writer).output().expect("the binary runs");
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{said}");
+        assert_eq!(said.is_empty(), status == 0, "{said}");
+    }
 
     let changed = file("changed.json");
     for (place, message) in [
@@ -656,6 +683,13 @@ fn application_keys_of_strangers() {
         write_json(&changed, &json);
         refused(&["--baseline", &changed], message);
     }
+    let mut json = read_json(&baseline);
+    json["expected_def_hook_commit"] = json["app_exe_commit"].clone();
+    write_json(&changed, &json);
+    refused(
+        &["--baseline", &changed],
+        "the baseline is of a machine with deferral circuits",
+    );
     for (place, number) in [
         ("/num_user_pvs", 64),
         ("/memory_dimensions/address_height", 25),
@@ -683,13 +717,6 @@ fn application_keys_of_strangers() {
         &proof,
         "--vk",
         &other_vk,
-    let mut json = read_json(&baseline);
-    json["expected_def_hook_commit"] = json["app_exe_commit"].clone();
-    write_json(&changed, &json);
-    refused(
-        &["--baseline", &changed],
-        "the baseline is of a machine with deferral circuits",
-    );
         "--allow-insecure",
     ];
     fails(
@@ -707,33 +734,6 @@ fn application_keys_of_strangers() {
     );
 }
 
-/// `verify circuit`.
-#[test]
-fn circuit_keys_of_strangers() {
-    let folder = Folder::new();
-    let file = |name: &str| folder.file(name);
-    let (proof, vk) = (file("proof"), file("vk"));
-    let report = json(&[
-        "circuit",
-        "fibonacci",
-        "--log-stacked",
-        "14",
-        "--device",
-        "cpu",
-        "--out",
-        &proof,
-        "--vk",
-        &vk,
-        "--json",
-    ]);
-    let hash = report["vk_hash"].as_str().expect("a hash");
-    let verify = ["verify", "circuit", &proof, &vk];
-    fails(&verify, 1, "unknown origin");
-    let said = succeeds(&[&verify[..], &["--vk-hash", hash]].concat());
-    assert!(said.contains(hash) && said.contains("bits"), "{said}");
-    succeeds(&[&verify[..], &["--trust-vk"]].concat());
-    let other = other_hash(&report["vk_hash"]);
-    let other = ["--vk-hash", other.as_str().expect("a hash"), "--trust-vk"];
 /// Application proofs of machines with deferral circuits, whose guests may claim any result of a circuit: none is made, and none is valid.
 #[test]
 fn deferred_computations_are_no_application_proofs() {
@@ -793,6 +793,33 @@ fn deferred_computations_are_no_application_proofs() {
     );
 }
 
+/// `verify circuit`.
+#[test]
+fn circuit_keys_of_strangers() {
+    let folder = Folder::new();
+    let file = |name: &str| folder.file(name);
+    let (proof, vk) = (file("proof"), file("vk"));
+    let report = json(&[
+        "circuit",
+        "fibonacci",
+        "--log-stacked",
+        "14",
+        "--device",
+        "cpu",
+        "--out",
+        &proof,
+        "--vk",
+        &vk,
+        "--json",
+    ]);
+    let hash = report["vk_hash"].as_str().expect("a hash");
+    let verify = ["verify", "circuit", &proof, &vk];
+    fails(&verify, 1, "unknown origin");
+    let said = succeeds(&[&verify[..], &["--vk-hash", hash]].concat());
+    assert!(said.contains(hash) && said.contains("bits"), "{said}");
+    succeeds(&[&verify[..], &["--trust-vk"]].concat());
+    let other = other_hash(&report["vk_hash"]);
+    let other = ["--vk-hash", other.as_str().expect("a hash"), "--trust-vk"];
     fails(&[&verify[..], &other].concat(), 1, "expected is");
 
     let engine = BabyBearPoseidon2RefEngine::<DuplexSponge>::new(without_queries());

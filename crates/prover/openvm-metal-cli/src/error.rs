@@ -98,7 +98,7 @@ pub enum CliError {
         expected: String,
     },
     /// A proof of another program, or of another virtual machine.
-    #[error("the {what} is {found}, expected is {expected}")]
+    #[error("the {what} is {found}, expected is {expected}: another one, or the same under other parameters (openvm.toml, --toy)")]
     OtherProgram {
         what: &'static str,
         found: String,

@@ -27,8 +27,9 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Verified {
-    /// The commitment to the program: its code, its initial memory and its entry point. It depends on
-    /// neither extensions nor security parameters.
+    /// The commitment to the program: its code, its initial memory and its entry point. Extensions do not change it, except deferral circuits,
+    /// whose commitments are in the initial memory. Parameters do: code is committed with the stacked height and the code rate of the
+    /// application's circuit, and the memory with the machine's layout.
     pub app_exe_commit: CommitBytes,
     /// The commitment to the virtual machine: extensions and parameters of the application's circuit,
     /// of the leaves and of the internal-for-leaf nodes. Absent for an application proof that was
@@ -141,8 +142,8 @@ pub fn verify_app(
     min_security_bits: f64,
 ) -> Result<Verified, SdkError> {
     let what = "the application's verifying key";
-    if let Some(baseline) = baseline {
     deferred_calls::refuse(vk, baseline)?;
+    if let Some(baseline) = baseline {
         check_against_baseline(what, &vk.vk, &baseline.app_vk_commit.vk_pre_hash)?;
         let shape = |memory: &MemoryDimensions, values: usize| {
             (memory.addr_space_height, memory.address_height, values)
@@ -177,13 +178,13 @@ pub(crate) fn check_app_proof(
     expected_exe_commits: impl IntoIterator<Item = Digest>,
     security_bits: f64,
 ) -> Result<Verified, SdkError> {
-    let commit = guard(Stage::Verify, || verify_app_proof(vk, proof))?
     deferred_calls::refuse(vk, None)?;
+    let commit = guard(Stage::Verify, || verify_app_proof(vk, proof))?
         .map_err(|error| SdkError::AppRejected(error.to_string()))?;
     for expected in expected_exe_commits {
         if expected != commit {
             return Err(SdkError::AppRejected(format!(
-                "it is of the executable {}, expected is {}",
+                "it is of the executable {}, expected is {}: another program, or the same under other parameters or another layout of the memory",
                 CommitBytes::from(commit),
                 CommitBytes::from(expected)
             )));

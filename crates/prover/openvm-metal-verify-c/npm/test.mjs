@@ -43,7 +43,7 @@ const refusals = [
   ["another key", { proof, key: otherKey, expected: baseline }, /^a verifying key cannot be taken from bytes/],
   ["no key", { proof, key: proof, expected: baseline }, /^a verifying key cannot be taken from bytes/],
   ["unknown origin", { proof, key }, /^a key of unknown origin can be the key of any circuit: give --commit FILE/],
-  ["another program", { proof, key, expected: otherProgram }, /^the program is 0x000deeb6.*, expected is 0x0{64}$/],
+  ["another program", { proof, key, expected: otherProgram }, /^the program is 0x000deeb6.*, expected is 0x0{64}: another one/],
   ["toy parameters", { proof, key, expected: toy }, /gives 5\.2 bits of security, at least 80 are required/],
   ["a toy proof", { proof: toyProof, key: toyKey }, /^the aggregation verifying key gives 5\.2 bits of security, at least 80 are required/],
   ["a key of another", { proof, key: toyKey, expected: baseline }, /gives 5\.2 bits of security/],

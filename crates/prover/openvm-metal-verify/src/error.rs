@@ -37,7 +37,7 @@ pub enum VerifyError {
         min: f64,
     },
     /// A proof of another program, or of another virtual machine.
-    #[error("the {what} is {found}, expected is {expected}")]
+    #[error("the {what} is {found}, expected is {expected}: another one, or the same under other parameters")]
     OtherProgram {
         what: &'static str,
         found: Commitment,
@@ -77,7 +77,10 @@ pub enum Rejection {
     #[error("its public values are not those of the memory at the end of the execution")]
     PublicValues,
     /// Another program than the baseline's.
-    #[error("its program is {found}, the baseline names {expected}")]
+    #[error(
+        "its program is {found}, the baseline names {expected}: another program, or the same under other parameters of the application's \
+         circuit or another layout of the memory"
+    )]
     Program {
         found: Commitment,
         expected: Commitment,

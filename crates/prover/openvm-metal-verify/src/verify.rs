@@ -57,8 +57,9 @@ pub enum ComparedWith {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Verified {
-    /// The commitment to the program: its code, its initial memory and its entry point. It depends on
-    /// neither extensions nor security parameters.
+    /// The commitment to the program: its code, its initial memory and its entry point. Extensions do not change it, except deferral circuits,
+    /// whose commitments are in the initial memory. Parameters do: code is committed with the stacked height and the code rate of the
+    /// application's circuit, and the memory with the machine's layout.
     pub app_exe_commit: Commitment,
     /// The commitment to the virtual machine: extensions and parameters of the application's circuit,
     /// of the leaves and of the internal-for-leaf nodes.

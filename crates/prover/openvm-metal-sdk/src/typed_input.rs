@@ -3,7 +3,7 @@
 //! OpenVM's encoding of serde is not self-describing: a `u8` takes as many words as a `u32`, a `u64` takes two. The type says
 //! which is meant, in the notation of the guest, and OpenVM's own serializer makes the words.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::HashSet};
 
 use openvm_sdk::StdIn;
 use serde::{
@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 32;
 
 /// Types that are written, for messages.
 const TYPES: &str = "bool, char, u8 to u128, i8 to i128, usize, isize, f32, f64, String, Option<T>, Vec<T>, [T; N], (T, U), \
-                     BTreeMap<K, V>, struct { name: T }, enum { A, B(T), C { name: T } }";
+                     BTreeSet<T>, BTreeMap<K, V>, struct { name: T }, enum { A, B(T), C { name: T } }";
 
 /// A Rust type that serde encodes.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +38,7 @@ enum Type {
     String,
     Option(Box<Type>),
     List(Box<Type>),
+    Set(Box<Type>),
     Array(Box<Type>, usize),
     Tuple(Vec<Type>),
     Map(Box<Type>, Box<Type>),
@@ -184,6 +185,16 @@ fn typed(kind: &Type, value: &Value) -> Result<Typed, String> {
             Typed::List(bytes_of(text)?)
         }
         (Type::List(kind), Value::Array(list)) => Typed::List(all(list.iter(), kind)?),
+        (Type::Set(kind), Value::String(text)) if **kind == Type::BYTE => {
+            let elements = bytes_of(text)?;
+            distinct(&elements, "bytes")?;
+            Typed::List(elements)
+        }
+        (Type::Set(kind), Value::Array(list)) => {
+            let elements = all(list.iter(), kind)?;
+            distinct(&elements, "elements")?;
+            Typed::List(elements)
+        }
         (Type::Array(kind, length), Value::String(text)) if **kind == Type::BYTE => {
             let bytes = bytes_of(text)?;
             of_length(*length, bytes.len())?;
@@ -204,16 +215,34 @@ fn typed(kind: &Type, value: &Value) -> Result<Typed, String> {
         (Type::Map(key, kind), Value::Object(object)) => {
             // JSON has keys in quotes only, numbers too.
             let key_of = |text: &String| typed(key, &Value::String(text.clone()));
-            let entry = |(text, value)| Ok((key_of(text)?, typed(kind, value)?));
+            let entry = |(text, value)| Ok((text, key_of(text)?, typed(kind, value)?));
             let entries = object.iter().map(entry).collect::<Result<Vec<_>, String>>();
             let mut entries = entries?;
-            entries.sort_by(|(one, _), (other, _)| order(one, other));
+            entries.sort_by(|(_, one, _), (_, other, _)| order(one, other));
+            let same = entries
+                .windows(2)
+                .find(|pair| order(&pair[0].1, &pair[1].1).is_eq());
+            if let Some([(one, ..), (other, ..)]) = same {
+                return Err(format!(
+                    "the keys {:?} and {:?} are the same {}",
+                    start(one),
+                    start(other),
+                    key.name()
+                ));
+            }
+            let entries = entries.into_iter().map(|(_, key, value)| (key, value));
             let fields = |(key, value)| Typed::Fields(vec![key, value]);
-            Typed::List(entries.into_iter().map(fields).collect())
+            Typed::List(entries.map(fields).collect())
         }
         (Type::Map(key, kind), Value::Array(list)) => {
             let pair = Type::Tuple(vec![Type::clone(key), Type::clone(kind)]);
-            Typed::List(all(list.iter(), &pair)?)
+            let pairs = all(list.iter(), &pair)?;
+            let keys = pairs.iter().filter_map(|pair| match pair {
+                Typed::Fields(pair) => pair.first(),
+                _ => None,
+            });
+            distinct(keys, "the keys of elements")?;
+            Typed::List(pairs)
         }
         (Type::Struct(fields), Value::Object(object)) => {
             if let Some(name) = object
@@ -257,6 +286,20 @@ fn all<'a>(values: impl Iterator<Item = &'a Value>, kind: &Type) -> Result<Vec<T
     values.enumerate().map(one).collect()
 }
 
+/// Refuses values that are the same; `what` says what has them.
+fn distinct<'a>(values: impl IntoIterator<Item = &'a Typed>, what: &str) -> Result<(), String> {
+    let mut values: Vec<_> = values.into_iter().enumerate().collect();
+    // Equal ones stay in the order in which they were given.
+    values.sort_by(|(_, one), (_, other)| order(one, other));
+    let same = values
+        .windows(2)
+        .find(|pair| order(pair[0].1, pair[1].1).is_eq());
+    match same {
+        Some([(one, _), (other, _)]) => Err(format!("{what} {one} and {other} are the same")),
+        _ => Ok(()),
+    }
+}
+
 fn bytes_of(text: &str) -> Result<Vec<Typed>, String> {
     let bytes = hex(text)?.into_iter();
     Ok(bytes.map(|byte| Typed::Unsigned(byte.into(), 8)).collect())
@@ -274,14 +317,29 @@ fn start(text: &str) -> String {
     text.chars().take(40).collect()
 }
 
-/// The order of keys in Rust's maps.
+/// The order of values of one type, which is that of keys in Rust's maps.
 fn order(one: &Typed, other: &Typed) -> Ordering {
     match (one, other) {
+        (Typed::Bool(one), Typed::Bool(other)) => one.cmp(other),
+        (Typed::Char(one), Typed::Char(other)) => one.cmp(other),
         (Typed::Unsigned(one, _), Typed::Unsigned(other, _)) => one.cmp(other),
         (Typed::Signed(one, _), Typed::Signed(other, _)) => one.cmp(other),
+        (Typed::F32(one), Typed::F32(other)) => one.total_cmp(other),
+        (Typed::F64(one), Typed::F64(other)) => one.total_cmp(other),
         (Typed::String(one), Typed::String(other)) => one.cmp(other),
-        (Typed::Char(one), Typed::Char(other)) => one.cmp(other),
-        _ => Ordering::Equal,
+        (Typed::Option(one), Typed::Option(other)) => match (one, other) {
+            (Some(one), Some(other)) => order(one, other),
+            (one, other) => one.is_some().cmp(&other.is_some()),
+        },
+        (Typed::List(one), Typed::List(other)) | (Typed::Fields(one), Typed::Fields(other)) => {
+            let differs = |(one, other)| Some(order(one, other)).filter(|order| order.is_ne());
+            let first = one.iter().zip(other).find_map(differs);
+            first.unwrap_or_else(|| one.len().cmp(&other.len()))
+        }
+        _ => {
+            debug_assert!(false, "values of two types: {one:?}, {other:?}");
+            Ordering::Equal
+        }
     }
 }
 
@@ -313,7 +371,7 @@ impl Type {
     };
 
     /// # Errors
-    /// A text that names no type.
+    /// A text that names no type, or a struct or an enum in which a name is there twice.
     fn parse(text: &str) -> Result<Self, String> {
         let mut rest = text;
         let kind = parse_type(&mut rest, MAX_DEPTH)
@@ -324,7 +382,38 @@ impl Type {
                     start(text)
                 )
             })?;
+        kind.check_names()?;
         Ok(kind)
+    }
+
+    /// # Errors
+    /// The first name that two fields of a struct, or two variants of an enum, have.
+    fn check_names(&self) -> Result<(), String> {
+        match self {
+            Self::Struct(all) | Self::Enum(all) => {
+                let mut names = HashSet::new();
+                if let Some((name, _)) = all.iter().find(|(name, _)| !names.insert(name)) {
+                    let name = start(name);
+                    return Err(match self {
+                        Self::Enum(_) => format!("the variant {name} is there twice in an enum"),
+                        _ => format!("the field {name} is there twice in a struct"),
+                    });
+                }
+                all.iter().try_for_each(|(_, kind)| kind.check_names())
+            }
+            Self::Option(kind) | Self::List(kind) | Self::Set(kind) | Self::Array(kind, _) => {
+                kind.check_names()
+            }
+            Self::Tuple(kinds) => kinds.iter().try_for_each(Self::check_names),
+            Self::Map(key, kind) => key.check_names().and_then(|()| kind.check_names()),
+            Self::Bool
+            | Self::Char
+            | Self::Unsigned { .. }
+            | Self::Signed { .. }
+            | Self::F32
+            | Self::F64
+            | Self::String => Ok(()),
+        }
     }
 
     /// Formats the type in the notation of Rust.
@@ -352,6 +441,7 @@ impl Type {
             Self::String => "String".into(),
             Self::Option(kind) => format!("Option<{}>", kind.name()),
             Self::List(kind) => format!("Vec<{}>", kind.name()),
+            Self::Set(kind) => format!("BTreeSet<{}>", kind.name()),
             Self::Array(kind, length) => format!("[{}; {length}]", kind.name()),
             Self::Tuple(kinds) => format!("({})", list(kinds)),
             Self::Map(key, kind) => format!("BTreeMap<{}, {}>", key.name(), kind.name()),
@@ -441,6 +531,7 @@ fn parse_type(rest: &mut &str, depth: usize) -> Option<Type> {
             match name {
                 "Option" => Type::Option(Box::new(kind)),
                 "Box" => kind,
+                "BTreeSet" | "HashSet" => Type::Set(Box::new(kind)),
                 _ => Type::List(Box::new(kind)),
             }
         }

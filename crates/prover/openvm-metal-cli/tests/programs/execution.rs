@@ -135,6 +135,14 @@ fn invalid_inputs_are_refused() {
             "value 1: not an even number",
         ),
         ("{\"input\": [\"0x0201\"]}", "words of 4 bytes"),
+        (
+            "{\"input\": [\n{\"struct { a: u8 }\": {\"a\": 1, \"a\": 2}}]}",
+            "the key \"a\" is there twice at line 2 column 33",
+        ),
+        (
+            "{\"input\": [\"01\", {\"BTreeMap<u8, u8>\": [[1, 1], [1, 2]]}]}",
+            "value 1: the keys of elements 0 and 1 are the same",
+        ),
     ] {
         fs::write(&bad, contents).expect("a file");
         fails(&["run", &elf, "--input", &bad], 2, message);

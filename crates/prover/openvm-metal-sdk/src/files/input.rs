@@ -7,7 +7,7 @@ use openvm_transpiler::openvm_platform::memory::MEM_SIZE;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::read_bounded;
+use super::{read_bounded, repeated_keys};
 use crate::{error::SdkError, typed_input};
 
 /// Most bytes of a value: the guest's whole memory.
@@ -31,6 +31,8 @@ struct InputFile {
 /// which `io::read` of that type takes: `{"u64": 1000}`, `{"Vec<(String, u32)>": [["a", 1]]}`,
 /// `{"struct { name: String, key: [u8; 4] }": {"name": "a", "key": "0x01020304"}}`; or `{"bytes": "0x0102"}` and `{"text": "..."}`, which
 /// `io::read_vec` takes.
+///
+/// Keys of an object, keys of a map and elements of a set are there once.
 ///
 /// # Errors
 /// [`SdkError::File`] if there is none, or it is larger than the guest's memory; [`SdkError::Bytes`] if it is not
@@ -59,6 +61,7 @@ pub fn input_from_json(bytes: &[u8]) -> Result<StdIn, SdkError> {
 fn stdin_from_json(bytes: &[u8]) -> Result<StdIn, String> {
     let file: InputFile = super::json(bytes)
         .map_err(|error| format!("{error} (expected is {{\"input\": [VALUES]}})"))?;
+    repeated_keys::refuse(bytes)?;
     let mut stdin = StdIn::default();
     for (index, value) in file.input.iter().enumerate() {
         typed_input::add(&mut stdin, value, value_from_hex)

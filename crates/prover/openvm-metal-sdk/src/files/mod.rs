@@ -15,6 +15,7 @@ mod folders;
 mod input;
 mod keys;
 mod proof;
+mod repeated_keys;
 mod root;
 
 use std::{fs, path::Path, sync::Arc};

@@ -198,6 +198,24 @@ fn bytes_are_read_as_they_are_or_as_a_list() {
     assert_eq!(bytes(json!({"String": "abc"})), "3 0 0 0 97 98 99 0");
 }
 
+/// Catches an order of keys that takes different ones for the same.
+#[test]
+fn distinct_keys_and_elements_are_taken() {
+    for value in [
+        json!({"BTreeMap<u32, u8>": {"1": 1, "0x2": 2}}),
+        json!({"BTreeMap<String, u8>": [["a", 1], ["b", 1]]}),
+        json!({"BTreeMap<(bool, Vec<u8>), u8>": [[[true, [1]], 1], [[true, [1, 1]], 1], [[false, [1]], 1]]}),
+        json!({"HashMap<enum { A, B(u8) }, u8>": [["A", 1], [{"B": 1}, 1], [{"B": 2}, 1]]}),
+        json!({"BTreeSet<Option<u8>>": [null, 0, 1]}),
+        json!({"HashSet<char>": ["a", "b"]}),
+        json!({"(struct { a: u8 }, struct { a: u8 })": [{"a": 1}, {"a": 1}]}),
+    ] {
+        if let Err(error) = taken(&value) {
+            panic!("{value}: {error}");
+        }
+    }
+}
+
 /// Each is refused with a message that names what is wrong; none panics or recurses without an end.
 #[test]
 fn what_does_not_fit_is_refused() {
@@ -232,6 +250,50 @@ fn what_does_not_fit_is_refused() {
         (json!({"enum { A, B(u8) }": "C"}), "enum { A"),
         (json!({"enum { A, B(u8) }": {"B": 256}}), "B: 256"),
         (json!({"u32": "9".repeat(100_000)}), "not a value"),
+        (
+            json!({"struct { a: u8, b: u8, a: u16 }": {"a": 1, "b": 1}}),
+            "the field a is there twice",
+        ),
+        (
+            json!({"Vec<enum { A, B, A(u8) }>": []}),
+            "the variant A is there twice",
+        ),
+        (
+            json!({"enum { A { b: u8, b: u8 } }": "A"}),
+            "the field b is there twice",
+        ),
+        (
+            json!({"BTreeMap<u8, (struct { a: u8, a: u8 },)>": {}}),
+            "twice",
+        ),
+        (
+            json!({"BTreeMap<u32, u8>": {"1": 1, "0x1": 2}}),
+            "\"0x1\" and \"1\" are the same u32",
+        ),
+        (
+            json!({"HashMap<String, u8>": [["a", 1], ["b", 1], ["a", 2]]}),
+            "elements 0 and 2",
+        ),
+        (
+            json!({"BTreeMap<(bool, u8), u8>": [[[true, 1], 1], [[true, "0x1"], 2]]}),
+            "0 and 1",
+        ),
+        (
+            json!({"BTreeMap<Option<Vec<u8>>, u8>": [["0x01", 1], [null, 1], [[1], 1]]}),
+            "0 and 2",
+        ),
+        (
+            json!({"BTreeMap<enum { A, B }, u8>": {"A": 1, "B": 2, "C": 2}}),
+            "enum",
+        ),
+        (
+            json!({"HashSet<i16>": [3, -1, 2, -1]}),
+            "elements 1 and 3 are the same",
+        ),
+        (
+            json!({"BTreeSet<u8>": "0x010201"}),
+            "bytes 0 and 2 are the same",
+        ),
     ] {
         let error = taken(&value).err().expect("refused");
         assert!(error.contains(reason), "{value}: {error}");

@@ -9,8 +9,46 @@ use crate::error::SdkError;
 /// log2 of the cells of a leaf of the memory tree.
 const LOG_CHUNK: usize = 3;
 
-/// Degrees of constraints that the system's chips are made for.
-const CONSTRAINT_DEGREES: RangeInclusive<usize> = 3..=16;
+/// A number of a configuration: the range in which machines of every extension have keys and proofs, and the reason for its ends.
+struct Range {
+    name: &'static str,
+    of: fn(&SystemConfig) -> usize,
+    range: RangeInclusive<usize>,
+    reason: &'static str,
+}
+
+const RANGES: [Range; 5] = [
+    Range {
+        name: "memory_config.addr_space_height",
+        of: |system| system.memory_config.addr_space_height,
+        range: 2..=8,
+        reason: "registers, memory, public values and deferrals are address spaces 1 to 4",
+    },
+    Range {
+        name: "memory_config.pointer_max_bits",
+        of: |system| system.memory_config.pointer_max_bits,
+        range: 24..=30,
+        reason: "circuits check the last of a pointer's four bytes, and pointers of more bits wrap around the field",
+    },
+    Range {
+        name: "memory_config.timestamp_max_bits",
+        of: |system| system.memory_config.timestamp_max_bits,
+        range: 28..=29,
+        reason: "segments are not cut by their number of memory accesses, and differences of more bits wrap around the field",
+    },
+    Range {
+        name: "memory_config.decomp",
+        of: |system| system.memory_config.decomp,
+        range: 16..=20,
+        reason: "circuits look up limbs of 16 bits, and the table has two rows for each value of so many bits",
+    },
+    Range {
+        name: "max_constraint_degree",
+        of: |system| system.max_constraint_degree,
+        range: 3..=6,
+        reason: "the hash of the memory has degree 7 from 7 on, for which keys have no parameters",
+    },
+];
 
 /// Most public values.
 const MAX_PUBLIC_VALUES: usize = 1 << 20;
@@ -23,28 +61,21 @@ const MAX_PUBLIC_VALUES: usize = 1 << 20;
 pub(crate) fn check(system: &SystemConfig) -> Result<(), SdkError> {
     let config = &system.memory_config;
     let height = config.addr_space_height;
-    let numbers = [
-        ("addr_space_height", height, 1..=8),
-        ("pointer_max_bits", config.pointer_max_bits, LOG_CHUNK..=32),
-        ("timestamp_max_bits", config.timestamp_max_bits, 1..=29),
-        ("decomp", config.decomp, 1..=20),
-    ];
-    for (name, number, range) in numbers {
+    for Range {
+        name,
+        of,
+        range,
+        reason,
+    } in RANGES
+    {
+        let number = of(system);
         if !range.contains(&number) {
             return Err(SdkError::Config(format!(
-                "memory_config.{name} is {number}, it has to be from {} to {}",
+                "{name} is {number}, it has to be from {} to {}: {reason}",
                 range.start(),
                 range.end()
             )));
         }
-    }
-    let degree = system.max_constraint_degree;
-    if !CONSTRAINT_DEGREES.contains(&degree) {
-        return Err(SdkError::Config(format!(
-            "max_constraint_degree is {degree}, it has to be from {} to {}",
-            CONSTRAINT_DEGREES.start(),
-            CONSTRAINT_DEGREES.end()
-        )));
     }
     let refuse = |reason: String| Err(SdkError::Config(reason));
     let (spaces, expected) = (config.addr_spaces.len(), (1 << height) + 1);
@@ -86,7 +117,7 @@ mod tests {
         check(&SystemConfig::default()).expect("OpenVM's own");
         check(&SystemConfig::default().with_public_values(64)).expect("64 values");
         type Change = fn(&mut SystemConfig);
-        let changes: [(Change, &str); 12] = [
+        let changes: [(Change, &str); 17] = [
             (
                 |s| s.max_constraint_degree = 0,
                 "max_constraint_degree is 0",
@@ -96,13 +127,27 @@ mod tests {
                 "max_constraint_degree is 2",
             ),
             (
-                |s| s.memory_config.pointer_max_bits = 2,
-                "pointer_max_bits is 2",
+                |s| s.max_constraint_degree = 7,
+                "max_constraint_degree is 7",
             ),
             (
-                |s| s.memory_config.pointer_max_bits = 33,
-                "pointer_max_bits",
+                |s| s.memory_config.pointer_max_bits = 23,
+                "pointer_max_bits is 23",
             ),
+            (
+                |s| s.memory_config.pointer_max_bits = 31,
+                "pointer_max_bits is 31",
+            ),
+            (
+                |s| s.memory_config.addr_space_height = 1,
+                "addr_space_height is 1",
+            ),
+            (
+                |s| s.memory_config.timestamp_max_bits = 27,
+                "timestamp_max_bits is 27",
+            ),
+            (|s| s.memory_config.decomp = 15, "decomp is 15"),
+            (|s| s.memory_config.decomp = 21, "decomp is 21"),
             (
                 |s| s.memory_config.addr_space_height = 64,
                 "addr_space_height is 64",

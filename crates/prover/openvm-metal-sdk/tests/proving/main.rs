@@ -17,6 +17,7 @@ mod files;
 mod guards;
 mod guest;
 mod host_memory;
+mod machine_shapes;
 mod resume;
 #[path = "../riscv/mod.rs"]
 mod riscv;

@@ -38,6 +38,15 @@ pub enum CacheError {
     /// Other users could have written it.
     #[error(transparent)]
     Untrusted(#[from] UntrustedPath),
+    /// A link stands in place of a folder that is to be cleared.
+    #[error(
+        "the cache folder {} is a link, and nothing is removed behind it: remove the link, or what it names, yourself",
+        path.display()
+    )]
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
     /// The system refuses.
     #[error("the cache {}: {error}", path.display())]
     Io {
@@ -201,13 +210,36 @@ pub(super) fn root() -> Result<PathBuf, NoCache> {
 /// waits.
 ///
 /// # Errors
-/// Another process that holds it for longer than [`MAX_WAIT`], or a file that cannot be opened.
+/// Another process that holds it for longer than [`MAX_WAIT`], a file that cannot be opened, or a link, pipe or device in its place.
 pub(super) fn exclusive(folder: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(folder.join(LOCK))?;
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+
+        // A pipe is not waited for, and what a link names is neither opened nor made.
+        options
+            .mode(0o600)
+            .custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW);
+    }
+    let path = folder.join(LOCK);
+    let is_file = |data: &fs::Metadata| data.is_file();
+    let refused = || {
+        let reason = format!("{} is no regular file: remove it", path.display());
+        io::Error::new(io::ErrorKind::InvalidData, reason)
+    };
+    let file = match options.open(&path) {
+        Ok(file) => file,
+        // The system's reason for a link or a pipe without a reader says nothing of either.
+        Err(_) if fs::symlink_metadata(&path).is_ok_and(|data| !is_file(&data)) => {
+            return Err(refused())
+        }
+        Err(error) => return Err(error),
+    };
+    if !is_file(&file.metadata()?) {
+        return Err(refused());
+    }
     let start = Instant::now();
     loop {
         match file.try_lock() {
@@ -285,7 +317,15 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
 
 /// Sets the time of the last use, which is the file's time. A folder that is read-only keeps the old one.
 fn touch(path: &Path) -> io::Result<()> {
-    let file = OpenOptions::new().write(true).open(path)?;
+    let mut options = OpenOptions::new();
+    options.write(true);
+    // What took the place of the file since it was read is not waited for, nor followed.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        libc::O_NONBLOCK | libc::O_NOFOLLOW,
+    );
+    let file = options.open(path)?;
     file.set_modified(SystemTime::now())
 }
 

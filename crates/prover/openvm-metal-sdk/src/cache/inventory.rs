@@ -114,8 +114,13 @@ impl Cache {
     /// them.
     ///
     /// # Errors
-    /// Folders that other users can write; a process that keeps the cache locked; a file that cannot be removed.
+    /// [`CacheError::Link`] if a kind's folder is a link: what lies behind it need not be the cache's, and nothing is removed then. Folders that
+    /// other users can write; a process that keeps the cache locked; a file that cannot be removed.
     pub fn clear(root: &Path) -> Result<Vec<CacheEntry>, CacheError> {
+        let folders = CacheKind::ALL.map(|kind| root.join(kind.folder()));
+        if let Some(path) = folders.into_iter().find(|folder| folder.is_symlink()) {
+            return Err(CacheError::Link { path });
+        }
         let commitments = TrustedFolder::open(&root.join(COMMITMENTS))?;
         let _lock = match &commitments {
             Some(folder) => Some(exclusive(folder.path()).map_err(failed(folder.path()))?),

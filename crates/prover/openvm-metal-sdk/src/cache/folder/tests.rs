@@ -151,6 +151,68 @@ fn the_oldest_go_first() {
         .is_empty());
 }
 
+/// A pipe, a link or a folder in place of the lock is said at once: nobody waits for a pipe's reader, and nothing is made where a link points.
+#[test]
+fn only_a_regular_file_is_a_lock() {
+    let root = folder();
+    let cache = Cache::in_folder(root.path());
+    cache.put(&key(1), b"content");
+    let lock = root.path().join(COMMITMENTS).join(LOCK);
+    let name = std::ffi::CString::new(lock.to_str().expect("a name")).expect("no zero");
+    let elsewhere = root.path().join("elsewhere");
+    let places: [&dyn Fn(); 4] = [
+        // SAFETY: the path ends with a zero and lives until the call returns.
+        &|| assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0),
+        &|| symlink(&elsewhere, &lock).expect("a link"),
+        &|| symlink("/dev/null", &lock).expect("a link"),
+        &|| fs::create_dir(&lock).expect("a folder"),
+    ];
+    for (number, place) in places.into_iter().enumerate() {
+        fs::remove_file(&lock).expect("removed");
+        place();
+        let error = Cache::clear(root.path()).expect_err("no lock").to_string();
+        assert!(error.contains("no regular file"), "{number}: {error}");
+        cache.put(&key(2), b"content");
+        assert_eq!(cache.get(&key(2)), None, "{number}");
+        assert!(cache.get(&key(1)).is_some() && !elsewhere.exists());
+    }
+    // A pipe with a reader can be opened, and is no lock either.
+    fs::remove_dir(&lock).expect("removed");
+    // SAFETY: as above.
+    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+    let reader = OpenOptions::new().read(true).write(true).open(&lock);
+    let error = exclusive(lock.parent().expect("a folder")).expect_err("no lock");
+    assert!(error.to_string().contains("no regular file"), "{error}");
+    drop(reader.expect("both ends"));
+}
+
+/// A kind's folder that is a link may name any folder of this user's, whose files stay.
+#[test]
+fn nothing_is_cleared_behind_a_link() {
+    let (root, other) = (folder(), folder());
+    Cache::in_folder(root.path()).put(&key(1), b"content");
+    for kind in ["constraint-kernels", "metal-archives", COMMITMENTS] {
+        let at = root.path().join(kind);
+        let precious = other.path().join(key(1).file_name());
+        fs::write(&precious, "content").expect("written");
+        if kind == COMMITMENTS {
+            fs::remove_dir_all(&at).expect("removed");
+        }
+        symlink(other.path(), &at).expect("a link");
+        let error = Cache::clear(root.path()).expect_err("a link").to_string();
+        assert!(
+            error.contains("is a link") && error.contains(kind),
+            "{error}"
+        );
+        assert!(precious.exists(), "{kind}");
+        if kind != COMMITMENTS {
+            let kept = root.path().join(COMMITMENTS).join(key(1).file_name());
+            assert!(kept.exists(), "{kind}: all or nothing");
+        }
+        fs::remove_file(&at).expect("removed");
+    }
+}
+
 /// Two processes that write the same entry, one of which is killed at any time, leave a whole entry or none.
 #[test]
 fn a_killed_writer_leaves_no_half_entry() {

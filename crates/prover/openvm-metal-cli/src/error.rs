@@ -63,6 +63,12 @@ pub enum CliError {
     /// A configuration that does not parse.
     #[error("configuration: {0}")]
     Config(String),
+    /// A configuration that was found and that another user may have put there.
+    #[error(
+        "the configuration {} was found beside the program, and {reason}: it may be another's; name it (--config) if you mean it",
+        path.display()
+    )]
+    ForeignConfig { path: PathBuf, reason: String },
     /// An input that is not of cargo-openvm's form.
     #[error("input: {0}")]
     Input(String),

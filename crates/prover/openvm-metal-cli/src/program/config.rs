@@ -8,6 +8,7 @@ use openvm_metal_sdk::{
     SdkError,
 };
 
+use super::found;
 use crate::{
     error::{CliError, Result},
     table::note,
@@ -47,12 +48,12 @@ impl Config {
     /// which files were looked at if there is none: then the program gets RV32IM with input and output.
     ///
     /// # Errors
-    /// See [`read`](Self::read).
+    /// See [`read`](Self::read); [`CliError::ForeignConfig`] for a file that another user may have put there.
     pub fn of(program: &Path, given: Option<&Path>) -> Result<Option<Self>> {
         if let Some(path) = given {
             return Self::read(path).map(Some);
         }
-        if let Some(path) = find(program) {
+        if let Some(path) = taken(program)? {
             if path.parent() != program.parent() && !program.is_dir() {
                 note(format_args!("the configuration is {}", path.display()));
             }
@@ -73,6 +74,16 @@ impl Config {
 /// The file of a program's configuration, if there is one.
 pub fn find(program: &Path) -> Option<PathBuf> {
     places(program).into_iter().find(|place| place.exists())
+}
+
+/// The file of a program's configuration, if there is one and no other user may have put it there.
+///
+/// # Errors
+/// [`CliError::ForeignConfig`].
+pub fn taken(program: &Path) -> Result<Option<PathBuf>> {
+    find(program)
+        .map(|path| found::check(path, program))
+        .transpose()
 }
 
 /// The files that may be a program's configuration, in the order in which they are looked for: that of the guest's folder; or

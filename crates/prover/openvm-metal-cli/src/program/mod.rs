@@ -2,6 +2,7 @@
 
 mod cargo;
 mod config;
+mod found;
 mod input;
 mod printed;
 mod sdk;
@@ -125,7 +126,10 @@ impl ProgramArgs {
     /// If there is no program, or it cannot be built.
     pub fn files(&self) -> Result<(PathBuf, Option<PathBuf>)> {
         let path = self.path()?;
-        let config = self.config.clone().or_else(|| config::find(path));
+        let config = match &self.config {
+            Some(file) => Some(file.clone()),
+            None => config::taken(path)?,
+        };
         let file = if path.is_dir() {
             self.cargo.build(path)?.elf
         } else {

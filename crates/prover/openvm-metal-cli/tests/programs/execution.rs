@@ -1,7 +1,7 @@
 //! Running programs, and what cannot be run.
 
 use serde_json::Value;
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use crate::support::{elf, fails, guest, json, run, succeeds, text, Folder};
 
@@ -196,6 +196,21 @@ fn configuration_lookup() {
             "the configuration and --profile are the same file",
         );
         fs::remove_file(&place).expect("removed");
+    }
+    // One that everybody may write, and one of another user, are taken only by name.
+    let place = folder.file("openvm.toml");
+    fs::copy(guest("sha256", "openvm.toml"), &place).expect("a copy");
+    let mode = |mode| fs::set_permissions(&place, fs::Permissions::from_mode(mode));
+    mode(0o666).expect("a mode");
+    fails(&run_it, 2, "everybody may write it (mode 0666)");
+    succeeds(&[&run_it[..], &["--config", &place]].concat());
+    mode(0o644).expect("a mode");
+    succeeds(&run_it);
+    // Only root can give a file away.
+    if std::os::unix::fs::chown(&place, Some(65_534), None).is_ok() {
+        fails(&run_it, 2, "it belongs to user 65534");
+        std::os::unix::fs::chown(&program, Some(65_534), None).expect("the program, too");
+        succeeds(&run_it);
     }
     let riscv = "[app_vm_config.rv32i]\n[app_vm_config.rv32m]\n[app_vm_config.io]\n";
     let config = folder.file("other.toml");

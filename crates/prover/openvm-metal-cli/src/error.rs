@@ -148,6 +148,17 @@ pub enum CliError {
         path.display()
     )]
     OverProgram { name: &'static str, path: PathBuf },
+    /// A link in the path of a result that goes to a guest's folder, whose owner may have made it.
+    #[error(
+        "{}: {} is a link, and nothing is written through links in a guest's folder: remove it, or name another folder ({})",
+        path.display(), link.display(), remedy
+    )]
+    Link {
+        path: PathBuf,
+        link: PathBuf,
+        /// The options that name another folder.
+        remedy: &'static str,
+    },
     /// Results that were not written where they should be.
     #[error("{}", misplaced(.0))]
     Misplaced(Vec<Misplaced>),
@@ -223,7 +234,8 @@ impl CliError {
             Self::NothingSelected { .. } | Self::Usage(_) => 2,
             Self::SameFile { .. } | Self::OverProgram { .. } => 2,
             Self::TooTall { .. } | Self::HostMemory { .. } => 2,
-            Self::NoProgram(_) | Self::Config(_) | Self::Input(_) => 2,
+            Self::NoProgram(_) | Self::Config(_) | Self::ForeignConfig { .. } | Self::Input(_) => 2,
+            Self::Link { .. } => 2,
             Self::Metal(MetalError::UnknownDevice { .. }) => 2,
             Self::Interrupted => 130,
             Self::Cluster(status) => *status,
@@ -267,6 +279,11 @@ impl CliError {
         }
     }
 
+    /// True if nothing needs to be printed: a closed pipe is how `| head` ends a program, and another command printed its own error.
+    pub fn is_silent(&self) -> bool {
+        self.is_closed_pipe() || matches!(self, Self::Cluster(_))
+    }
+
     /// Remedy for the user.
     pub fn hint(&self) -> Option<&'static str> {
         if let Some(error) = self.device_error() {
@@ -285,11 +302,6 @@ impl CliError {
                     Some("`openvm-metal report` writes the report to post")
                 }
                 _ => None,
-    /// True if nothing needs to be printed: a closed pipe is how `| head` ends a program, and another command printed its own error.
-    pub fn is_silent(&self) -> bool {
-        self.is_closed_pipe() || matches!(self, Self::Cluster(_))
-    }
-
             };
         }
         if let Self::At { error, .. } = self {

@@ -28,7 +28,8 @@ pub struct KeyArgs {
     /// Write the files to FOLDER [default: the folder of cargo-openvm].
     ///
     /// Folders of cargo-openvm: openvm in a guest's target folder (`keygen`), openvm/PROFILE there (`commit`), and .openvm in your home
-    /// folder for keys of OpenVM's default parameters (`setup`). The default for a program that is a file is the working directory.
+    /// folder for keys of OpenVM's default parameters (`setup`). The default for a program that is a file is the working directory. Nothing is
+    /// written through links in a guest's folder, nor, unasked, to a target folder outside of the guest's workspace.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Print one JSON object instead of lines.
@@ -37,11 +38,11 @@ pub struct KeyArgs {
 }
 
 impl KeyArgs {
-    /// The folder of keys.
-    fn key_folder(&self) -> Result<PathBuf> {
+    /// The folder of keys, with files of these names.
+    fn key_folder(&self, names: &[&str]) -> Result<PathBuf> {
         match &self.out {
             Some(folder) => Ok(folder.clone()),
-            None => self.program.key_folder(),
+            None => self.program.key_folder(names),
         }
     }
 
@@ -111,7 +112,7 @@ pub fn keygen(command: &KeygenArgs, device: DeviceArgs) -> Result<()> {
     let args = &command.keys;
     let sdk = args.sdk.sdk(&Settings::of(&args.program)?, device)?;
     args.sdk.security_bits(&sdk)?;
-    let folder = args.key_folder()?;
+    let folder = args.key_folder(&[files::APP_PK, files::APP_VK, files::AGG_PREFIX_PK])?;
     let file = |name| folder.join(name);
     let (pk, vk) = (file(files::APP_PK), file(files::APP_VK));
     let prefix = (!command.app_only).then(|| file(files::AGG_PREFIX_PK));
@@ -140,7 +141,15 @@ pub fn setup(command: &SetupArgs, device: DeviceArgs) -> Result<()> {
     let args = &command.keys;
     let sdk = args.sdk.sdk(&Settings::of(&args.program)?, device)?;
     args.sdk.security_bits(&sdk)?;
-    let folder = args.key_folder()?;
+    let names = [files::INTERNAL_RECURSIVE_PK, files::INTERNAL_RECURSIVE_VK];
+    let more = [
+        files::ROOT_PK,
+        files::ROOT_VK,
+        "evm.pk",
+        "evm.json",
+        "halo2",
+    ];
+    let folder = args.key_folder(&[&names[..], &more].concat())?;
     // The user's folder is cargo-openvm's: keys of other parameters would make its proofs worthless.
     let places = |is_default: bool| {
         let file = |name, home: Option<PathBuf>| {
@@ -227,6 +236,9 @@ pub fn commit(args: &KeyArgs, device: DeviceArgs) -> Result<()> {
             None => program.output(&name),
         }
     };
+    if args.out.is_none() {
+        program.make_folder()?;
+    }
     let (commit, baseline_file) = (file("commit.json"), file("baseline.json"));
     args.probe(&[
         ("the commitments", commit.as_path()),

@@ -28,25 +28,52 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if target.exists() && !target.is_file() {
         return fs::write(target, bytes);
     }
-    let unfinished = unfinished(&target);
-    let mut file = match File::create_new(&unfinished) {
-        Ok(file) => file,
+    match Unfinished::create(&target) {
+        Ok(file) => file.write(&target, bytes),
         Err(error) if may_be_written_directly(error.kind()) => {
             let mut file = File::create(target)?;
-            return file.write_all(bytes).and_then(|()| file.sync_all());
+            file.write_all(bytes).and_then(|()| file.sync_all())
         }
         // A disk that is full among others: the file that is there stays.
-        Err(error) => return Err(error),
-    };
-    // A disk of another machine may say only now that it has no room.
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    drop(file);
-    let written = written.and_then(|()| fs::rename(&unfinished, &target));
-    if written.is_err() {
-        // What went wrong is told already; a disk that is full gets its space back.
-        let _ = fs::remove_file(&unfinished);
+        Err(error) => Err(error),
     }
-    written
+}
+
+/// Writes a file, or nothing, in place of a file or a link: what a link names stays as it is.
+///
+/// # Errors
+/// What the system says, also if a folder stands there, or the folder takes no new file. What was there is as it was.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    Unfinished::create(path)?.write(path, bytes)
+}
+
+/// A file under its other name.
+struct Unfinished {
+    path: PathBuf,
+    file: File,
+}
+
+impl Unfinished {
+    /// A new file beside `target`.
+    fn create(target: &Path) -> io::Result<Self> {
+        let path = unfinished(target);
+        let file = File::create_new(&path)?;
+        Ok(Self { path, file })
+    }
+
+    /// Writes the bytes, and gives the file the name of `target`.
+    fn write(self, target: &Path, bytes: &[u8]) -> io::Result<()> {
+        let Self { path, mut file } = self;
+        // A disk of another machine may say only now that it has no room.
+        let written = file.write_all(bytes).and_then(|()| file.sync_all());
+        drop(file);
+        let written = written.and_then(|()| fs::rename(&path, target));
+        if written.is_err() {
+            // What went wrong is told already; a disk that is full gets its space back.
+            let _ = fs::remove_file(&path);
+        }
+        written
+    }
 }
 
 /// True if an error says that the folder takes no new file. Its files may be writable still.
@@ -196,6 +223,10 @@ mod tests {
         std::os::unix::fs::symlink(&file, &link).expect("a link");
         write(&link, b"new").expect("written");
         assert!(link.is_symlink());
+        assert_eq!(fs::read(&file).expect("a file"), b"new");
+        replace(&link, b"other").expect("written");
+        assert!(!link.is_symlink());
+        assert_eq!(fs::read(&link).expect("a file"), b"other");
         assert_eq!(fs::read(&file).expect("a file"), b"new");
         let null = folder.path().join("null");
         std::os::unix::fs::symlink("/dev/null", &null).expect("a link");

@@ -4,6 +4,7 @@ mod cargo;
 mod config;
 mod found;
 mod input;
+mod placement;
 mod printed;
 mod sdk;
 mod symbols;
@@ -25,7 +26,11 @@ use openvm_sdk_config::SdkVmConfig;
 
 #[cfg(feature = "reference")]
 pub use self::input::stdin_of;
-use self::{cargo::CargoArgs, config::Config};
+use self::{
+    cargo::CargoArgs,
+    config::Config,
+    placement::{linked_results, refuse_links},
+};
 pub use self::{
     config::stored_config,
     input::InputArgs,
@@ -79,16 +84,22 @@ impl ProgramArgs {
         Ok(path)
     }
 
-    /// The folder of keys: `openvm` in a guest's target folder, which is not built, or the working directory.
+    /// The folder of keys: `openvm` in a guest's target folder, which is not built, or the working directory. `names` are the files' names there.
     ///
     /// # Errors
-    /// Errors of a missing program and of a folder without a guest.
-    pub fn key_folder(&self) -> Result<PathBuf> {
+    /// Errors of a missing program and of a folder without a guest; a target folder outside of the guest's workspace that is not named by an
+    /// option; [`CliError::Link`].
+    pub fn key_folder(&self, names: &[&str]) -> Result<PathBuf> {
         let path = self.path()?;
-        Ok(match path.is_dir() {
-            true => self.cargo.target_dir(path)?.join("openvm"),
-            false => PathBuf::new(),
-        })
+        if !path.is_dir() {
+            return Ok(PathBuf::new());
+        }
+        let target = self.cargo.target_dir(path)?;
+        let folder = target.join("openvm");
+        for name in names {
+            refuse_links(&target, &folder.join(name), "--out")?;
+        }
+        Ok(folder)
     }
 
     /// True if executables are made by cargo-openvm's rule.
@@ -299,10 +310,20 @@ impl Program {
     /// Makes the folder of the program's executables and commitments if it is missing.
     ///
     /// # Errors
-    /// [`CliError::Write`].
+    /// [`CliError::Write`]; [`CliError::Link`] if the folder of a guest, or a result of this program in it, is a link.
     pub fn make_folder(&self) -> Result<()> {
         if self.folder.as_os_str().is_empty() {
             return Ok(());
+        }
+        if let Some(built) = &self.built {
+            let links = linked_results(&self.folder, &self.name);
+            for result in links.iter().chain([&self.folder]) {
+                refuse_links(
+                    &built.target_dir,
+                    result,
+                    "--target-dir; of `commit`: --out",
+                )?;
+            }
         }
         std::fs::create_dir_all(&self.folder).map_err(|source| CliError::Write {
             path: self.folder.display().to_string(),

@@ -107,6 +107,53 @@ fn keys_need_no_build() {
     );
 }
 
+/// A guest of a stranger that leads its results to files of the user's, by links or by its cargo configuration.
+#[test]
+fn results_of_a_stranger_s_guest_stay_in_it() {
+    use std::os::unix::fs::symlink;
+
+    let folder = Folder::new();
+    let guest = folder.file("squares");
+    succeeds(&["init", "--guest-only", &guest]);
+    let at = |name: &str| Path::new(&guest).join(name);
+    let (elsewhere, precious) = (folder.file("elsewhere"), folder.file("precious"));
+    fs::create_dir(&elsewhere).expect("a folder");
+    fs::write(&precious, "precious").expect("written");
+    let keygen = ["keygen", &guest, "--app-only", "--toy", "--device", "cpu"];
+    let refused = |status: i32, message: &str| {
+        fails(&keygen, status, message);
+        assert_eq!(fs::read(&precious).expect("a file"), b"precious");
+        let count = fs::read_dir(&elsewhere).expect("a folder").count();
+        assert_eq!(count, 0, "{message}");
+    };
+    fs::create_dir_all(at("target/openvm")).expect("folders");
+    symlink(&precious, at("target/openvm/app.vk")).expect("a link");
+    refused(
+        2,
+        "target/openvm/app.vk is a link, and nothing is written through links",
+    );
+    // The user's own choice is not asked about.
+    let out = folder.file("keys");
+    succeeds(&[&keygen[..], &["--out", &out]].concat());
+    fs::remove_dir_all(at("target/openvm")).expect("removed");
+    symlink(&elsewhere, at("target/openvm")).expect("a link");
+    refused(2, "target/openvm is a link");
+    fs::remove_dir_all(at("target")).expect("removed");
+    symlink(&elsewhere, at("target")).expect("a link");
+    refused(1, "the guest's target folder lies outside of its workspace");
+    fs::remove_file(at("target")).expect("removed");
+    symlink(folder.file("none"), at("target")).expect("a link");
+    refused(1, "the guest's target folder lies outside of its workspace");
+    assert!(!Path::new(&folder.file("none")).exists());
+    fs::remove_file(at("target")).expect("removed");
+    fs::create_dir(at(".cargo")).expect("a folder");
+    let target = "[build]\ntarget-dir = \"../elsewhere\"\n";
+    fs::write(at(".cargo/config.toml"), target).expect("written");
+    refused(1, "name a folder (--out, or --target-dir)");
+    succeeds(&[&keygen[..], &["--target-dir", &elsewhere]].concat());
+    assert!(Path::new(&elsewhere).join("openvm/app.vk").is_file());
+}
+
 #[test]
 #[ignore = "the guest's standard library, two minutes on two cores: a campaign by command"]
 fn new_guest_builds_and_runs() {

@@ -25,6 +25,7 @@ use super::{
     strip::without_symbols,
     toolchain::Toolchain,
 };
+use crate::whole_file;
 
 /// The file that declares the configuration's moduli and curves to the guest, as `openvm::init!()` includes it.
 const INIT_FILE: &str = "openvm_init.rs";
@@ -131,6 +132,9 @@ pub fn build(
     let target_dir = target_dir
         .canonicalize()
         .map_err(GuestError::io(target_dir))?;
+    let results = target_dir.join(OUTPUT_FOLDER);
+    refuse_link(&results)?;
+    refuse_link(&results.join(options.profile.as_deref().unwrap_or("release")))?;
     let job = Job {
         folder: &folder,
         options,
@@ -165,7 +169,8 @@ pub fn build(
 /// The target folder of the guest in `folder`, which may not be there yet. Nothing is built.
 ///
 /// # Errors
-/// Errors of a folder that is not a guest, and of a missing toolchain that rustup cannot install.
+/// Errors of a folder that is not a guest, and of a missing toolchain that rustup cannot install. [`GuestError::TargetOutside`] if the guest's
+/// files place it outside of its workspace, and `options` name none.
 pub fn target_dir(
     folder: &Path,
     options: &BuildOptions,
@@ -176,7 +181,36 @@ pub fn target_dir(
     }
     let folder = folder.canonicalize().map_err(GuestError::io(folder))?;
     let toolchain = Toolchain::ensure(options.toolchain.as_deref(), notice)?;
-    Ok(Metadata::of(&folder, &toolchain)?.target_directory)
+    let metadata = Metadata::of(&folder, &toolchain)?;
+    let target = metadata.target_directory;
+    match lies_in(&target, &metadata.workspace_root)? {
+        true => Ok(target),
+        false => Err(GuestError::TargetOutside {
+            target,
+            workspace: metadata.workspace_root,
+        }),
+    }
+}
+
+/// True if a path, which may not be there yet, lies in a folder once links are followed.
+fn lies_in(path: &Path, folder: &Path) -> Result<bool, GuestError> {
+    let folder = folder.canonicalize().map_err(GuestError::io(folder))?;
+    // A link that names nothing is there, and leads to another place.
+    let mut there = path
+        .ancestors()
+        .filter(|path| path.symlink_metadata().is_ok());
+    let place = there.next().unwrap_or(path);
+    Ok(place
+        .canonicalize()
+        .is_ok_and(|place| place.starts_with(folder)))
+}
+
+/// Refuses a link in place of a folder of results.
+fn refuse_link(folder: &Path) -> Result<(), GuestError> {
+    match folder.is_symlink() {
+        true => Err(GuestError::Link(folder.to_owned())),
+        false => Ok(()),
+    }
 }
 
 /// The build of one program.
@@ -264,7 +298,7 @@ impl Job<'_> {
                 }
                 Err(_) => {}
             }
-            fs::write(&marker, path).map_err(GuestError::io(&marker))?;
+            whole_file::replace(&marker, path.as_bytes()).map_err(GuestError::io(&marker))?;
         }
         Ok(())
     }
@@ -360,7 +394,8 @@ impl Job<'_> {
         let folder = self.target_dir.join(OUTPUT_FOLDER).join(self.profile());
         fs::create_dir_all(&folder).map_err(GuestError::io(&folder))?;
         let path = folder.join(format!("{}.elf", self.program));
-        fs::write(&path, bytes).map_err(GuestError::io(&path))?;
+        // A link in its place goes; what it names stays.
+        whole_file::replace(&path, &bytes).map_err(GuestError::io(&path))?;
         Ok(path)
     }
 
@@ -449,7 +484,8 @@ fn write_if_other(path: &Path, contents: &str) -> Result<(), GuestError> {
     if fs::read_to_string(path).is_ok_and(|present| present == contents) {
         return Ok(());
     }
-    fs::write(path, contents).map_err(GuestError::io(path))
+    // A link in its place goes; what it names stays.
+    whole_file::replace(path, contents.as_bytes()).map_err(GuestError::io(path))
 }
 
 /// Writes a program of the shell unless it is there: one file takes the place of another whole, so that no build reads half of it.

@@ -43,6 +43,16 @@ pub enum GuestError {
     /// A name that cargo or the build does not allow for a package.
     #[error("`{name}` cannot be the name of a package: {reason}")]
     Name { name: String, reason: &'static str },
+    /// A target folder that the guest's files place outside of its workspace, or that is a link there.
+    #[error(
+        "{}: the guest's target folder lies outside of its workspace {}, or behind a link, and nothing is written there unasked: name a \
+         folder (--out, or --target-dir)",
+        target.display(), workspace.display()
+    )]
+    TargetOutside { target: PathBuf, workspace: PathBuf },
+    /// A link in place of a folder of results.
+    #[error("{}: it is a link, and nothing is written through links in a guest's target folder: remove it, or name another folder (--target-dir)", .0.display())]
+    Link(PathBuf),
     /// There is something already.
     #[error("{}: exists already", .0.display())]
     Exists(PathBuf),

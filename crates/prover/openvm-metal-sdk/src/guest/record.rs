@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::error::GuestError;
+use crate::whole_file;
 
 /// The settings of one build.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,7 +67,7 @@ impl BuildRecord {
         let mut text = serde_json::to_string_pretty(self)
             .map_err(|error| GuestError::io(path)(io::Error::other(error)))?;
         text.push('\n');
-        fs::write(path, text).map_err(GuestError::io(path))
+        whole_file::replace(path, text.as_bytes()).map_err(GuestError::io(path))
     }
 
     /// The settings in which two builds differ, a line each: the name, `ours`, and `theirs`.

@@ -1,5 +1,6 @@
 //! Ctrl-C: the first one asks the command to stop after the work at hand, the second one ends the
-//! process at once. Commands that leave nothing half done end at the first.
+//! process at once. Commands that leave nothing half done end at the first. A process that was started to ignore the signal, as by `nohup` or
+//! behind `&` of a script, ignores it.
 
 use std::sync::{
     atomic::{AtomicBool, Ordering},
@@ -16,12 +17,15 @@ static AT_ONCE: AtomicBool = AtomicBool::new(false);
 /// Command by which the user goes on with interrupted work.
 static REMEDY: OnceLock<String> = OnceLock::new();
 
-/// Installs the handler.
+/// Installs the handler, unless the process that started this one made it ignore the signal.
 ///
 /// # Errors
 /// [`CliError::Signal`] if the system refuses it.
 pub fn install() -> Result<()> {
     ctrlc::set_handler(|| {
+    if is_ignored() {
+        return Ok(());
+    }
         if REQUESTED.swap(true, Ordering::SeqCst) || AT_ONCE.load(Ordering::SeqCst) {
             if let Some(remedy) = REMEDY.get() {
                 note(format_args!("\ninterrupted; {remedy}"));
@@ -34,6 +38,15 @@ pub fn install() -> Result<()> {
 }
 
 /// From now on the first Ctrl-C ends the process.
+/// True if the signal of Ctrl-C is ignored.
+fn is_ignored() -> bool {
+    // SAFETY: a `sigaction` of zeros is valid.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: without a new action the present one is written to the given place, which lives until the call returns.
+    let asked = unsafe { libc::sigaction(libc::SIGINT, std::ptr::null(), &raw mut action) };
+    asked == 0 && action.sa_sigaction == libc::SIG_IGN
+}
+
 pub fn at_once() {
     AT_ONCE.store(true, Ordering::SeqCst);
 }

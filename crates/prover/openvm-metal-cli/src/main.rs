@@ -30,6 +30,7 @@ mod report;
 mod run;
 mod selftest;
 mod table;
+mod shown;
 mod target_device;
 mod trust;
 mod usage;

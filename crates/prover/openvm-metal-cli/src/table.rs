@@ -7,7 +7,7 @@ use console::Term;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use crate::{error::Result, progress};
+use crate::{error::Result, progress, shown};
 
 /// Columns of a terminal below which cells are not folded: there would be a few letters on each line.
 const NARROW: u16 = 60;
@@ -34,18 +34,21 @@ pub fn table<S: AsRef<str>>(header: &[S], right: &[usize]) -> Table {
     table
 }
 
-/// Prints a line; a closed pipe is an error, not a panic.
+/// Prints a line, on a terminal without control characters; a closed pipe is an error, not a panic.
 ///
 /// # Errors
 /// If standard output cannot be written.
 pub fn line(text: impl std::fmt::Display) -> Result<()> {
     let mut out = std::io::stdout().lock();
+    let text = shown::on(&out, text);
     writeln!(out, "{text}")?;
     Ok(())
 }
 
-/// Prints a line to standard error. A standard error that takes nothing, as a log on a full disk, ends no work.
+/// Prints a line to standard error, on a terminal without control characters. A standard error that takes nothing, as a log on a full disk,
+/// ends no work.
 pub fn note(text: impl std::fmt::Display) {
+    let text = shown::on(&std::io::stderr(), text);
     let _ = progress::suspended(|| writeln!(std::io::stderr().lock(), "{text}"));
 }
 

@@ -8,14 +8,16 @@ use std::{
 use indicatif::ProgressBar;
 use openvm_metal_sdk::GuestOutput;
 
+use crate::shown::plain;
+
 /// Begins each line of a guest where other text is printed too.
 const LABEL: &str = "guest: ";
 
 /// Most bytes of a line that wait for its end where lines are labelled. A longer line is printed in pieces.
 const LONGEST: usize = 64 << 10;
 
-/// Receives what a guest prints. A terminal gets text, with the replacement character for bytes that are no UTF-8; files and pipes
-/// get the bytes. Dropping it ends a line that the guest left open.
+/// Receives what a guest prints. A terminal gets text, with the replacement character for bytes that are no UTF-8 and for control characters
+/// other than line ends and tabs; files and pipes get the bytes. Dropping it ends a line that the guest left open.
 pub struct Printed {
     target: Target,
     line: Mutex<Line>,
@@ -92,7 +94,7 @@ fn labelled(bar: Option<&ProgressBar>, line: &[u8]) {
     let print = || {
         let mut error = io::stderr().lock();
         let text = match error.is_terminal() {
-            true => String::from_utf8_lossy(line).into_owned().into_bytes(),
+            true => plain(&String::from_utf8_lossy(line)).as_bytes().to_vec(),
             false => line.to_vec(),
         };
         // In one piece: lines of other processes on the same terminal stay apart from it.
@@ -105,8 +107,8 @@ fn labelled(bar: Option<&ProgressBar>, line: &[u8]) {
 }
 
 impl Line {
-    /// Writes what a guest prints as it is; on a terminal the replacement character for bytes that are no text. The beginning of a
-    /// character waits for the next print.
+    /// Writes what a guest prints as it is; on a terminal the replacement character for bytes that are no text and for control characters. The
+    /// beginning of a character waits for the next print.
     fn write(&mut self, out: &mut impl Write, bytes: &[u8], is_terminal: bool) -> io::Result<()> {
         let Some(&last) = bytes.last() else {
             return Ok(());
@@ -119,7 +121,7 @@ impl Line {
         text.extend_from_slice(bytes);
         let mut chunks = text.utf8_chunks().peekable();
         while let Some(chunk) = chunks.next() {
-            out.write_all(chunk.valid().as_bytes())?;
+            out.write_all(plain(chunk.valid()).as_bytes())?;
             let invalid = chunk.invalid();
             if chunks.peek().is_none() && is_beginning(invalid) {
                 self.rest = invalid.to_vec();
@@ -214,7 +216,7 @@ mod tests {
         let replaced = "a\u{fffd}b\n".as_bytes();
         /// Pieces that are printed, and the bytes in a file and on a terminal.
         type Case<'a> = (&'a [&'a [u8]], &'a [u8], &'a [u8]);
-        let cases: [Case<'_>; 8] = [
+        let cases: [Case<'_>; 10] = [
             (&[], b"", b""),
             (&[b"a\n"], b"a\n", b"a\n"),
             (&[b"a\n", b""], b"a\n", b"a\n"),
@@ -224,6 +226,13 @@ mod tests {
             (&[b"\xc3", b"\xa4\n"], b"\xc3\xa4\n", b"\xc3\xa4\n"),
             (&[b"a\xe2\x82"], b"a\xe2\x82\n", "a\u{fffd}\n".as_bytes()),
             (&[b"a\xe2\x82", b"b"], b"a\xe2\x82b\n", replaced),
+            // Control characters of one byte, and one of two bytes in two prints.
+            (
+                &[b"\x1b[2Ja\tb\r\n"],
+                b"\x1b[2Ja\tb\r\n",
+                "\u{fffd}[2Ja\tb\u{fffd}\n".as_bytes(),
+            ),
+            (&[b"a\xc2", b"\x9bb\n"], b"a\xc2\x9bb\n", replaced),
         ];
         for (prints, file, terminal) in cases {
             assert_eq!(printed(prints, false), file, "{prints:?}");

@@ -368,6 +368,68 @@ fn narrow_terminal_keeps_words_whole() {
     let path = program(&folder, "print.elf", &code);
     let shown = on_terminal(80, &["run", &path]);
     assert!(shown.contains("a\u{fffd}b\r\npublic values"), "{shown}");
+    // A guest and a file's name that would clear the terminal, and the same on standard error above a progress bar.
+    let code = [say(b"a\x1b[2J\tb\xc2\x9b1mc\n"), vec![terminate(0)]].concat();
+    let path = program(&folder, "print\u{1b}[2J.elf", &code);
+    let shown = on_terminal(80, &["run", &path]);
+    assert!(
+        shown.contains("a\u{fffd}[2J\tb\u{fffd}1mc\r\n"),
+        "{shown:?}"
+    );
+    assert!(shown.contains("print\u{fffd}[2J.openvm.toml"), "{shown:?}");
+    assert!(!shown.contains('\u{1b}'), "{shown:?}");
+    let shown = on_terminal(
+        80,
+        &[
+            "prove",
+            "app",
+            &path,
+            "--dev",
+            "--device",
+            "cpu",
+            "--proof",
+            "/dev/null",
+        ],
+    );
+    assert!(
+        shown.contains("guest: a\u{fffd}[2J\tb\u{fffd}1mc"),
+        "{shown:?}"
+    );
+    assert!(!shown.contains("\u{1b}[2J"), "{shown:?}");
+}
+
+/// Catches a command that ends by Ctrl-C although it was started to ignore it, as behind `&` of a script or by `nohup`.
+#[test]
+fn ignored_interrupts_stay_ignored() {
+    let folder = Folder::new();
+    let line = say(b"line\n");
+    let back = -4 * line.len() as i32;
+    let path = program(&folder, "loop.elf", &[line, vec![jal(0, back)]].concat());
+    for (is_ignored, status) in [(true, 1), (false, 130)] {
+        let trap = if is_ignored { "trap '' INT; " } else { "" };
+        let mut child = Command::new("sh")
+            .args(["-c", &format!("{trap}exec \"$0\" run \"$1\"")])
+            .args([env!("CARGO_BIN_EXE_openvm-metal"), &path])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary runs");
+        // The command has its handlers once it prints, and waits while nobody reads on.
+        let mut first = String::new();
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
+        lines.read_line(&mut first).expect("a line");
+        for _ in 0..2 {
+            // SAFETY: the signal goes to a process that nobody has waited for.
+            let sent = unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+            assert_eq!(sent, 0);
+        }
+        thread::sleep(Duration::from_millis(300));
+        let ended = child.try_wait().expect("its state");
+        assert_eq!(ended.is_none(), is_ignored, "{ended:?}");
+        drop(lines);
+        let ended = child.wait().expect("it ends");
+        assert_eq!(ended.code(), Some(status));
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::sync::{
 };
 
 use crate::{
+    ending,
     error::{CliError, Result},
     table::note,
 };
@@ -22,22 +23,21 @@ static REMEDY: OnceLock<String> = OnceLock::new();
 /// # Errors
 /// [`CliError::Signal`] if the system refuses it.
 pub fn install() -> Result<()> {
-    ctrlc::set_handler(|| {
     if is_ignored() {
         return Ok(());
     }
+    ctrlc::set_handler(|| {
         if REQUESTED.swap(true, Ordering::SeqCst) || AT_ONCE.load(Ordering::SeqCst) {
             if let Some(remedy) = REMEDY.get() {
                 note(format_args!("\ninterrupted; {remedy}"));
             }
-            std::process::exit(130);
+            ending::at_once(130);
         }
         note("\nstopping after the work at hand; Ctrl-C again stops at once");
     })?;
     Ok(())
 }
 
-/// From now on the first Ctrl-C ends the process.
 /// True if the signal of Ctrl-C is ignored.
 fn is_ignored() -> bool {
     // SAFETY: a `sigaction` of zeros is valid.
@@ -47,6 +47,7 @@ fn is_ignored() -> bool {
     asked == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
+/// From now on the first Ctrl-C ends the process.
 pub fn at_once() {
     AT_ONCE.store(true, Ordering::SeqCst);
 }

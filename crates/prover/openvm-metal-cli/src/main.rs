@@ -9,6 +9,7 @@ mod circuit;
 mod costs;
 mod debug;
 mod devices;
+mod ending;
 mod error;
 mod evm;
 mod file;
@@ -29,15 +30,14 @@ mod rates;
 mod report;
 mod run;
 mod selftest;
-mod table;
 mod shown;
+mod table;
 mod target_device;
 mod trust;
 mod usage;
 mod verify;
 
 use std::io::IsTerminal;
-use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use openvm_metal_common::memory_limit;
@@ -146,23 +146,25 @@ fn hide_given_keys(arg: clap::Arg) -> clap::Arg {
 /// Stack of the thread that runs the command. The stack of the process's first thread is bounded by `ulimit -s`.
 const STACK: usize = 8 << 20;
 
-fn main() -> ExitCode {
+fn main() {
     panics::install();
     memory::explain_aborts();
     file::report_size_limit();
     let thread = std::thread::Builder::new().name("main".into());
-    match thread.stack_size(STACK).spawn(start) {
+    let status = match thread.stack_size(STACK).spawn(start) {
         // A panic has said what it is.
-        Ok(command) => command.join().unwrap_or(ExitCode::from(101)),
+        Ok(command) => command.join().unwrap_or(101),
         Err(_) => memory::end(format_args!("the system refuses a thread")),
-    }
+    };
+    ending::end(status)
 }
 
-fn start() -> ExitCode {
+/// Runs the command, and gives the status of the process.
+fn start() -> u8 {
     let cli: Cli = usage::parse();
     init_logging(cli.verbose);
     match interrupt::install().and_then(|()| run(cli)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(error) => fail(&error),
     }
 }
@@ -215,7 +217,8 @@ fn init_logging(verbose: bool) {
         .init();
 }
 
-fn fail(error: &CliError) -> ExitCode {
+/// Says what went wrong, and gives the status of the process.
+fn fail(error: &CliError) -> u8 {
     if !error.is_silent() {
         table::note(format_args!("error: {error}"));
         match error.hint() {
@@ -226,5 +229,5 @@ fn fail(error: &CliError) -> ExitCode {
             None => {}
         }
     }
-    ExitCode::from(error.exit_code())
+    error.exit_code()
 }

@@ -5,6 +5,8 @@ use std::{collections::BTreeMap, io::Write};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::ending;
+
 /// The whole report.
 #[derive(Serialize)]
 pub struct Report {
@@ -152,7 +154,7 @@ impl Event {
         };
         let mut out = std::io::stdout().lock();
         if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
-            std::process::exit(1);
+            ending::end(1);
         }
     }
 }

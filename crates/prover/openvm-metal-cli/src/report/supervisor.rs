@@ -200,8 +200,8 @@ fn follow(
     match (killed, status) {
         (Some(end), _) => end,
         (None, _) if report.status == Status::Complete => End::Done,
-        (None, _) if code == Some(RESTART) => End::Restart,
-        (None, _) if code == Some(NEXT) => End::Next,
+        (None, _) if code == Some(RESTART.into()) => End::Restart,
+        (None, _) if code == Some(NEXT.into()) => End::Next,
         // A Ctrl-C reaches the process of the section as well, and may do so first.
         (None, _) if code == Some(130) => End::Interrupted,
         (None, Some(status)) => End::Broken(describe(status, &report.log)),

@@ -6,12 +6,12 @@ use std::time::Instant;
 use openvm_metal_common::{MetalBuffer, MetalContext};
 
 use super::data::{Event, Outcome};
-use crate::selftest::panic_text;
+use crate::{ending, selftest::panic_text};
 
 /// Exit status of a process that cannot go on after an item: another one can.
-pub const RESTART: i32 = 75;
+pub const RESTART: u8 = 75;
 /// Exit status of a process that was for one item: the next goes on.
-pub const NEXT: i32 = 76;
+pub const NEXT: u8 = 76;
 
 /// Failure of an item.
 pub enum Problem {
@@ -102,7 +102,7 @@ impl Worker {
         }
         .send();
         if panicked || outcome.is_bad() && !self.device_works() {
-            std::process::exit(RESTART);
+            ending::end(RESTART);
         }
     }
 
@@ -111,7 +111,7 @@ impl Worker {
         let mine = self.items == self.skip;
         self.item(name, work);
         if mine {
-            std::process::exit(NEXT);
+            ending::end(NEXT);
         }
     }
 

@@ -68,8 +68,8 @@ pub fn of_array(py: Python<'_>, ty: Ty) -> PyResult<Bound<'_, PyAny>> {
 pub fn to_bits(ty: Ty, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     let float = || value.extract::<f64>();
     Ok(match ty {
-        Ty::F16 => u64::from(f16::from_f64(float()?).to_bits()),
-        Ty::Bf16 => u64::from(bf16::from_f64(float()?).to_bits()),
+        Ty::F16 => u64::from(f16::from_f32(to_odd(float()?)).to_bits()),
+        Ty::Bf16 => u64::from(bf16::from_f32(to_odd(float()?)).to_bits()),
         Ty::F32 => u64::from((float()? as f32).to_bits()),
         Ty::F64 => float()?.to_bits(),
         _ if ty.is_signed_int() => {
@@ -95,6 +95,17 @@ pub fn to_bits(ty: Ty, value: &Bound<'_, PyAny>) -> PyResult<u64> {
             number
         }
     })
+}
+
+/// A float32 next to a number, one that ends in a set bit where it is not the number: rounded to 16 bits it gives what the number does.
+fn to_odd(x: f64) -> f32 {
+    let near = x as f32;
+    let back = f64::from(near);
+    if back == x || x.is_nan() {
+        return near;
+    }
+    let larger = back.abs() > x.abs();
+    f32::from_bits((near.to_bits() - u32::from(larger)) | 1)
 }
 
 fn overflow(ty: Ty, value: &Bound<'_, PyAny>) -> PyErr {

@@ -36,7 +36,7 @@ mod _hologram {
         select::either,
         stack::stacked,
         storage::PyStorage,
-        value::{number, step, PyValue},
+        value::{number, rounded, step, PyValue},
         whole::{positions, product, scan, sort_rows},
     };
     #[pymodule_export]

@@ -502,6 +502,9 @@ def set_element_types(types: Sequence[DType], /) -> None:
 def number(value: float, type: str, /) -> Value:
     """A number as an element of a type, by the buffer's name."""
 
+def rounded(value: float, type: str, /) -> float:
+    """The number that an element of a type is, by the buffer's name: rounded to the nearest one."""
+
 def rolled(array: Array, shifts: Sequence[int], /) -> Array:
     """A new array: along each axis the last elements, as many as its shift, come first."""
 

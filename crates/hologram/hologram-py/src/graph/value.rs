@@ -140,6 +140,14 @@ pub fn number(value: &Bound<'_, PyAny>, r#type: &str) -> PyResult<PyValue> {
     Ok(PyValue(Value::Number(Number { ty, bits })))
 }
 
+/// The number that an element of a type is, by the buffer's name: rounded to the nearest one.
+#[pyfunction]
+#[pyo3(signature = (value, r#type, /))]
+pub fn rounded(value: &Bound<'_, PyAny>, r#type: &str) -> PyResult<Py<PyAny>> {
+    let ty = ty(r#type)?;
+    dtype::from_bits(value.py(), ty, dtype::to_bits(ty, value)?)
+}
+
 /// A step: `operation` on elements of type `of`, which gives elements of a type in a shape. Truths are uint8, 0 or 1.
 #[pyfunction]
 #[pyo3(signature = (operation, of, args, r#type, shape, /))]

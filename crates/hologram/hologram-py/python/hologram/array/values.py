@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, DTypeError
-from . import dtypes, host
+from . import core, dtypes, host
 from .core import Array
 from .dtypes import DType
 
@@ -59,7 +59,7 @@ def fits(x: int, dtype: DType) -> bool:
 
 
 def scalar(x: Any, dtype: DType) -> Number:
-    """A number as one that an element of a type can be.
+    """A number as one that an element of a type is, floats rounded to the nearest.
 
     Raises:
         TypeError: it is no number.
@@ -73,11 +73,11 @@ def scalar(x: Any, dtype: DType) -> Number:
     if dtype.kind == "bool":
         return bool(found)
     if dtype.kind == "complex":
-        return complex(found)
+        return complex(*(core.rounded(part, dtype.buffer) for part in (found.real, found.imag)))
     if isinstance(found, complex):
         raise DTypeError(f"{found} is complex, {dtype.name} is not")
     if dtype.kind == "float":
-        return float(found)
+        return core.rounded(found, dtype.buffer)
     if isinstance(found, float):
         if math.isnan(found):
             raise ArgumentError(f"NaN is no integer, {dtype.name} expected")

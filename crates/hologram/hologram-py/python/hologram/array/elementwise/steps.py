@@ -109,6 +109,9 @@ def operands(name: str, *inputs: Any) -> tuple[list[Any], DType, Device, tuple[i
         if not isinstance(x, Array):
             dtype = dtypes.with_scalar(dtype, x)
     shape = broadcast_shapes(*(x.shape for x in arrays)) if len(arrays) > 1 else arrays[0].shape
+    if dtype.half:
+        # They are computed in float32, from numbers of their own type.
+        found = [x if isinstance(x, Array) else values.scalar(x, dtype) for x in found]
     return found, dtype, device, shape
 
 

@@ -4,11 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import dtypes, host, values
+from . import dtypes, host, reductions
 from .core import Array
-from .elementwise import astype
-from .elementwise.steps import common_device
-from .inspection import result_type
+from .elementwise import astype, equal, logical_not
+from .elementwise.steps import check_arrays, common_device, known
 
 __all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
 
@@ -43,9 +42,14 @@ def unique_values(x: Array, /) -> Array:
 
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Array:
     """True for each element of x1 that is one of x2's; NaN is none. One of them may be a number."""
-    given = [x for x in (x1, x2) if isinstance(x, Array)]
-    if not given:
-        raise TypeError("isin: needs an array, made by hologram.asarray")
-    dtype, device = result_type(x1, x2), common_device(given)
-    first, second = (astype(x, dtype, copy=False) if isinstance(x, Array) else values.scalar(x, dtype) for x in (x1, x2))
-    return host.call(lambda a, b: np.asarray(np.isin(a, b, invert=invert)), first, second, device=device, result=dtypes.bool)
+    x1, x2 = (x if isinstance(x, Array) else known("isin", x) for x in (x1, x2))
+    if not isinstance(x2, Array):
+        check_arrays("isin", x1)
+        found = equal(x1, x2)
+    elif not isinstance(x1, Array):
+        found = reductions.any(equal(x2, x1))
+    else:
+        device, dtype = common_device([x1, x2]), dtypes.promote(x1.dtype, x2.dtype)
+        both = astype(x1, dtype, copy=False), astype(x2, dtype, copy=False)
+        found = host.call(lambda a, b: np.asarray(np.isin(a, b)), *both, device=device, result=dtypes.bool)
+    return logical_not(found) if invert else found

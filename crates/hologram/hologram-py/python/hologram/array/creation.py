@@ -11,6 +11,7 @@ from .core import Array
 from .devices import Device, device_of
 from .dtypes import DType
 from .elementwise import astype, where
+from .indexing import fitted
 from .interchange import from_dlpack
 from .layout import matrix_of, shape_of
 from .manipulation import broadcast_to, expand_dims
@@ -71,7 +72,7 @@ def _again(x: Array, dtype: DType | None, device: Device, copy: bool | None) -> 
         raise ArgumentError(f"copy: {x.dtype.name} on {x.device} becomes {to.name} on {device} only by a copy")
     if x.device != device:
         x = host.from_numpy(host.view(x), device, x.dtype)
-    return astype(x, to, copy=False)
+    return fitted(x, to)
 
 
 def empty(shape: Shape, *, dtype: Any = None, device: str | Device | None = None) -> Array:

@@ -9,6 +9,7 @@ from .._hologram import set_indexing
 from ..errors import ShapeError
 from . import core, host, inspection, values
 from .core import Array, into
+from .dtypes import DType
 from .elementwise import astype, where
 from .elementwise.steps import check_arrays, check_kind, common_device
 from .layout import axis_of
@@ -74,8 +75,7 @@ def put(x: Array, key: Any, value: Any) -> None:
         value = host.from_numpy(values.elements(value, x.dtype), x.device, x.dtype)
     common_device([x, value])
     if value.dtype is not x.dtype:
-        single = value.ndim == 0 and not inspection.can_cast(value.dtype, x.dtype)
-        value = host.from_numpy(values.elements(value.item(), x.dtype), x.device, x.dtype) if single else astype(value, x.dtype)
+        value = fitted(value, x.dtype)
     if to is not None:
         core.assign(to, value)
         return
@@ -93,6 +93,13 @@ def put(x: Array, key: Any, value: Any) -> None:
     changed = host.view(x).copy()
     changed[found] = given
     core.assign(x, host.from_numpy(changed, x.device, x.dtype))
+
+
+def fitted(x: Array, dtype: DType) -> Array:
+    """An array as one of another type, converted as `astype` does; a single number exactly, or it is an error."""
+    if x.ndim or inspection.can_cast(x.dtype, dtype):
+        return astype(x, dtype, copy=False)
+    return host.from_numpy(values.elements(x.item(), dtype), x.device, dtype)
 
 
 def _apart(values: np.ndarray[Any, Any], written: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -67,9 +67,9 @@ def scalar(x: Any, dtype: DType) -> Number:
         ArgumentError: it is NaN, and the type is of integers.
         OverflowError: a type of integers does not have it.
     """
-    found = number(x)
+    found = number(x.item() if isinstance(x, (Array, np.ndarray)) and x.ndim == 0 else x)
     if found is None:
-        raise TypeError(f"{type(x).__name__} is neither an array nor a number")
+        raise TypeError(f"{type(x).__name__} is no number")
     if dtype.kind == "bool":
         return bool(found)
     if dtype.kind == "complex":
@@ -91,7 +91,7 @@ def scalar(x: Any, dtype: DType) -> Number:
 
 def elements(obj: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]:
     """Nested lists, a number or an array of others as NumPy's array, whose elements a type has; of the type that they have in
-    common where none is given. Arrays of others are taken as they are.
+    common where none is given. Arrays of others are taken as they are, but for a single number.
 
     Raises:
         ValueError: lists of different lengths.
@@ -99,6 +99,8 @@ def elements(obj: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]:
         ArgumentError: NaN, and the type is of integers.
         OverflowError: a type of integers does not have one, or no type has all.
     """
+    if dtype is not None and isinstance(obj, np.ndarray) and obj.ndim == 0:
+        obj = obj[()]
     if dtype is not None and number(obj) is not None:
         obj = scalar(obj, dtype)
         return np.asarray(obj, None if dtype is dtypes.bfloat16 else dtype.numpy)
@@ -109,10 +111,10 @@ def elements(obj: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]:
         raise DTypeError(f"obj: elements are {found.dtype}, numbers expected")
     if dtype is None:
         return _common(obj, found) if listed else _numbers(found)
-    if not listed and kind != "O":
-        return found
     if kind == "c" and dtype.kind not in ("complex", "bool"):
         raise DTypeError(f"obj: complex numbers, {dtype.name} is not complex")
+    if not listed and kind != "O":
+        return found
     if kind == "O" or dtype.kind in _INTEGERS and _is_inexact(found):
         return _each(obj, dtype)
     if dtype.kind in _INTEGERS and kind != "b" and found.size:
@@ -131,7 +133,7 @@ def _numbers(found: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if found.dtype.kind != "O":
         return found
     flat = found.reshape(-1).tolist()
-    if all(isinstance(part, int) for part in flat) and flat:
+    if flat and all(number(part) is not None for part in flat):
         raise OverflowError(f"obj: {max(flat, key=abs)} does not fit in uint64; give a dtype of floats")
     raise DTypeError(f"obj: elements are {found.dtype}, numbers expected")
 

@@ -163,16 +163,17 @@ def _squeezed(self: Array, axis: Any = None) -> Array:
 
 def _as(kind: Callable[[Any], Any]) -> Callable[[Array], Any]:
     def method(self: Array) -> Any:
+        if self.ndim:
+            raise TypeError(f"an array of {self.ndim} dimensions is no number; item() gives the one element of an array")
         return kind(self.item())
 
     return method
 
 
-def _as_index(self: Array) -> int:
-    """The one element, of integers."""
-    if self.dtype.kind not in ("int", "uint"):
-        raise TypeError(f"an array of {self.dtype.name} is no index")
-    return int(self.item())
+def _index(element: Any) -> int:
+    if type(element) is not int:
+        raise TypeError(f"an element of type {type(element).__name__} is no index")
+    return element
 
 
 def _length(self: Array) -> int:
@@ -332,7 +333,7 @@ def install() -> None:
         "__dlpack_device__": interchange.dlpack_device,
         "__float__": _as(float),
         "__hash__": None,
-        "__index__": _as_index,
+        "__index__": _as(_index),
         "__int__": _as(int),
         "__iter__": _iterate,
         "__len__": _length,

@@ -281,6 +281,9 @@ class Array:
     def strides(self) -> tuple[int, ...]:
         """Bytes from one index to the next along each dimension, as NumPy's; computes the array."""
     @property
+    def readonly(self) -> bool:
+        """Whether it is a broadcast view that shows elements several times, or a part of one: these are not written."""
+    @property
     def pending(self) -> bool:
         """Whether operations are recorded that were not computed yet."""
     @property

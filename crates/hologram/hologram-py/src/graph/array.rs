@@ -13,10 +13,11 @@ use super::device::Device;
 use super::element::Element;
 use super::lock;
 use super::node::{Node, Operation};
-use super::shape::{broadcast_strides, Shape};
+use super::shape::{broadcast_strides, repeats, Shape};
 use super::storage::{PyStorage, Storage};
 use super::value::{Leaf, PyValue, Value};
 use super::{compute, index, MOST_STEPS};
+use crate::errors::exception;
 
 /// Contents of an array.
 #[derive(Clone)]
@@ -113,6 +114,7 @@ impl PyArray {
             storage,
             offset: 0,
             strides: shape.dense().clone(),
+            readonly: false,
         };
         Ok(Self::over(leaf, shape.clone(), element))
     }
@@ -198,6 +200,18 @@ impl PyArray {
         self.leaf_in(py, shape).map(Value::Leaf)
     }
 
+    /// Refuses to write into a broadcast view, which shows elements several times, or into a part of one.
+    ///
+    /// # Errors
+    /// `ArgumentError`: it is one.
+    pub fn check_written(&self) -> PyResult<()> {
+        if !self.readonly() {
+            return Ok(());
+        }
+        let message = "the destination is a broadcast view, which is read-only: write into a copy";
+        Err(exception("ArgumentError", message.into()))
+    }
+
     /// True if its shape is this one.
     pub fn has_shape(&self, shape: &Shape) -> bool {
         let (own, other) = (self.shape.extents(), shape.extents());
@@ -261,7 +275,8 @@ impl PyArray {
     #[pyo3(signature = (shape, /))]
     fn broadcast(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
         let wanted = Shape::of(shape)?;
-        let leaf = self.leaf_in(shape.py(), &wanted)?;
+        let mut leaf = self.leaf_in(shape.py(), &wanted)?;
+        leaf.readonly |= repeats(wanted.extents(), &leaf.strides);
         Ok(Self::over(leaf, wanted, self.element))
     }
 
@@ -302,6 +317,12 @@ impl PyArray {
         let leaf = self.leaf(py)?;
         let size = self.element.size() as isize;
         PyTuple::new(py, leaf.strides.iter().map(|stride| stride * size))
+    }
+
+    /// True if it is a broadcast view that shows elements several times, or a part of one: these are not written.
+    #[getter]
+    fn readonly(&self) -> bool {
+        matches!(self.slot.content(), Content::Memory(leaf) if leaf.readonly)
     }
 
     /// True if operations are recorded that were not computed yet.
@@ -362,6 +383,7 @@ pub fn over(
     let leaf = Leaf {
         storage: storage.0.clone(),
         offset,
+        readonly: repeats(shape.extents(), &strides),
         strides,
     };
     Ok(PyArray::over(leaf, shape, Element::of(dtype)?))

@@ -28,6 +28,7 @@ pub fn copied(py: Python<'_>, array: &PyArray) -> PyResult<PyArray> {
 #[pyo3(signature = (target, source, /))]
 pub fn assign(py: Python<'_>, target: &PyArray, source: &PyArray) -> PyResult<()> {
     let _alone = alone(py)?;
+    target.check_written()?;
     write(py, &target.leaf(py)?, target, source, None)
 }
 
@@ -37,6 +38,7 @@ pub fn assign(py: Python<'_>, target: &PyArray, source: &PyArray) -> PyResult<()
 #[pyo3(signature = (target, source, /))]
 pub fn replace(py: Python<'_>, target: &PyArray, source: &PyArray) -> PyResult<()> {
     let _alone = alone(py)?;
+    target.check_written()?;
     match (target.slot.content(), source.slot.content()) {
         (Content::Recorded(old), Content::Recorded(node)) => {
             old.show_by(Weak::new());
@@ -127,5 +129,6 @@ fn lanes(leaf: &Leaf, lanes: usize) -> Leaf {
         storage: leaf.storage.clone(),
         offset: leaf.offset * lanes,
         strides: wide.chain([1]).collect(),
+        readonly: leaf.readonly,
     }
 }

@@ -150,6 +150,7 @@ pub fn view(array: &PyArray, key: &Bound<'_, PyAny>) -> PyResult<Option<PyArray>
         // Of no elements only, which nobody reads, it could be anything.
         offset: usize::try_from(offset).unwrap_or(0),
         strides: strides.into(),
+        readonly: leaf.readonly,
     };
     Ok(Some(PyArray::over(leaf, Shape::new(shape), array.element)))
 }
@@ -201,6 +202,7 @@ pub fn put(
     value: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let py = array.py();
+    array.get().check_written()?;
     if let Some(number) = Number::of(value, array.get().element) {
         if let Some(to) = view(array.get(), key)? {
             return fill(py, &to, number);
@@ -279,6 +281,7 @@ pub fn transposed(py: Python<'_>, array: &PyArray) -> PyResult<PyArray> {
 #[pyo3(signature = (array, /))]
 pub fn before_write(py: Python<'_>, array: &PyArray) -> PyResult<()> {
     let _alone = alone(py)?;
+    array.check_written()?;
     let leaf = array.leaf(py)?;
     compute_readers(py, &leaf.storage, &[])
 }

@@ -84,5 +84,6 @@ pub fn place(py: Python<'_>, device: &Arc<Device>, shape: &Shape, ty: Ty) -> PyR
         storage: Storage::allocate(py, device, shape.count()?, ty, false)?,
         offset: 0,
         strides: shape.dense().clone(),
+        readonly: false,
     })
 }

@@ -120,6 +120,12 @@ pub fn broadcast_strides(
     Ok(found)
 }
 
+/// True if strides show an element several times.
+pub fn repeats(shape: &[usize], strides: &[isize]) -> bool {
+    let mut dims = shape.iter().zip(strides);
+    dims.any(|(&extent, &stride)| extent > 1 && stride == 0)
+}
+
 /// The shape that both broadcast to, unless their extents differ where none is 1.
 pub fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let (long, short) = if a.len() < b.len() { (b, a) } else { (a, b) };

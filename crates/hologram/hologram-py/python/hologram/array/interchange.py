@@ -42,6 +42,7 @@ def to_numpy(self: Array, dtype: Any = None, copy: bool | None = None) -> np.nda
     if self.device.on_host:
         storage, _, _ = self.data()
         storage.exported = True
+        values.flags.writeable = not self.readonly
     return values
 
 

@@ -108,7 +108,7 @@ impl PyArray {
         element: &'static Element,
         zeroed: bool,
     ) -> PyResult<Self> {
-        let count = shape.count()?.saturating_mul(element.lanes);
+        let count = shape.size() * element.lanes;
         let storage = Storage::allocate(py, device, count, element.ty, zeroed)?;
         let leaf = Leaf {
             storage,
@@ -299,16 +299,14 @@ impl PyArray {
 
     /// Number of elements.
     #[getter]
-    fn size(&self) -> u128 {
+    fn size(&self) -> usize {
         self.shape.size()
     }
 
     /// Bytes of all elements.
     #[getter]
-    fn nbytes(&self) -> u128 {
-        self.shape
-            .size()
-            .saturating_mul(self.element.size() as u128)
+    fn nbytes(&self) -> usize {
+        self.shape.size() * self.element.size()
     }
 
     /// Bytes from one index to the next along each dimension, as NumPy's; computes the array.

@@ -58,7 +58,7 @@ impl Elementwise {
                     let Some(found) = broadcast(shape.extents(), array.shape.extents()) else {
                         return Ok(None);
                     };
-                    shape = Shape::new(found);
+                    shape = Shape::asked(found)?;
                 }
                 Operand::Array(_) | Operand::Number(_) => {}
             }

@@ -152,7 +152,8 @@ pub fn view(array: &PyArray, key: &Bound<'_, PyAny>) -> PyResult<Option<PyArray>
         strides: strides.into(),
         readonly: leaf.readonly,
     };
-    Ok(Some(PyArray::over(leaf, Shape::new(shape), array.element)))
+    let shape = Shape::asked(shape)?;
+    Ok(Some(PyArray::over(leaf, shape, array.element)))
 }
 
 /// Writes a number into a view.
@@ -300,7 +301,7 @@ pub fn taken(
         return Ok(None);
     };
     let shape = Shape::new(bytes.extents());
-    if bytes.len() != shape.count()?.saturating_mul(element.size()) {
+    if bytes.len() != shape.size() * element.size() {
         return Ok(None);
     }
     let made = PyArray::new(py, &at, &shape, element, false)?;

@@ -81,7 +81,7 @@ impl Pass<'_> {
 /// Those of [`Storage::allocate`].
 pub fn place(py: Python<'_>, device: &Arc<Device>, shape: &Shape, ty: Ty) -> PyResult<Leaf> {
     Ok(Leaf {
-        storage: Storage::allocate(py, device, shape.count()?, ty, false)?,
+        storage: Storage::allocate(py, device, shape.size(), ty, false)?,
         offset: 0,
         strides: shape.dense().clone(),
         readonly: false,

@@ -30,9 +30,7 @@ impl Place {
     /// The place of the elements of a view of one dimension, or of a dense one; None if they are outside of the host's memory or
     /// of the buffer.
     fn of(array: &PyArray, leaf: &Leaf) -> PyResult<Option<Self>> {
-        let Ok(count) = usize::try_from(array.shape.size()) else {
-            return Ok(None);
-        };
+        let count = array.shape.size();
         let stride = match (array.shape.extents(), &*leaf.strides) {
             ([_], &[stride]) => stride,
             _ if *leaf.strides == **array.shape.dense() => 1,
@@ -133,7 +131,7 @@ pub fn scatter(py: Python<'_>, array: &PyArray, key: &PyArray, number: Number) -
     compute_readers(py, &leaf.storage, &[])?;
     if is_mask {
         let work = move || fill_by_mask(&from, &to, number.bits);
-        if array.shape.size() > MANY as u128 {
+        if array.shape.size() > MANY {
             py.detach(work);
         } else {
             work();

@@ -24,7 +24,7 @@ const FEW_CHANGES: u32 = 12;
 /// Errors of the device.
 fn dense(array: &PyArray, leaf: &Leaf) -> PyResult<Option<usize>> {
     let buffer = leaf.storage.buffer();
-    let end = leaf.offset.checked_add(array.shape.count()?);
+    let end = leaf.offset.checked_add(array.shape.size());
     let end = end.and_then(|end| end.checked_mul(array.element.size()));
     let fits = end.is_some_and(|end| end <= buffer.size_bytes());
     if !fits || leaf.storage.is_exported() || *leaf.strides != **array.shape.dense() {
@@ -66,7 +66,7 @@ pub fn select(py: Python<'_>, array: &PyArray, mask: &PyArray) -> PyResult<Optio
     let (Some(of), Some(bools)) = (dense(array, &from)?, dense(mask, &names)?) else {
         return Ok(None);
     };
-    let count = mask.shape.count()?;
+    let count = mask.shape.size();
     // SAFETY: a dense array has `count` bools from its first on, which nobody writes under the lock of all arrays.
     let found = py.detach(|| unsafe { number_set(bools, count) });
     let mut shape = vec![found];
@@ -122,7 +122,7 @@ pub fn store(py: Python<'_>, array: &PyArray, mask: &PyArray, values: &PyArray) 
     let (Some(of), Some(bools), Some(few)) = places else {
         return Ok(false);
     };
-    let count = mask.shape.count()?;
+    let count = mask.shape.size();
     // SAFETY: as in `select`.
     if found == 0 || py.detach(|| unsafe { number_set(bools, count) }) != found {
         return Ok(false);
@@ -173,7 +173,7 @@ pub fn either(
     let Some(to) = dense(&made, &made.leaf(py)?)? else {
         return Ok(None);
     };
-    let (count, size) = (x1.shape.count()?, x1.element.size());
+    let (count, size) = (x1.shape.size(), x1.element.size());
     // SAFETY: dense arrays of `count` elements of this size, which nobody writes under the lock; the last one is new.
     py.detach(|| unsafe {
         match size {

@@ -1,12 +1,18 @@
 //! Extents of arrays, and the strides of their elements.
 
+use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyInt, PyTuple};
 
 use crate::errors::exception;
+
+/// As NumPy has them.
+const MOST_DIMENSIONS: usize = 64;
+/// Elements of 16 bytes that memory has addresses for.
+const MOST_ELEMENTS: usize = isize::MAX as usize / 16;
 
 /// Extents, which many arrays and nodes share.
 pub struct Shape {
@@ -25,13 +31,35 @@ impl Shape {
         })
     }
 
+    /// A shape of these extents, which somebody asked for.
+    ///
+    /// # Errors
+    /// `ShapeError`: more dimensions than arrays have, or more elements than memory has addresses, without regard to extents of 0.
+    pub fn asked(extents: Vec<usize>) -> PyResult<Arc<Self>> {
+        let product = |size: usize, &extent: &usize| size.checked_mul(extent.max(1));
+        let size = extents.iter().try_fold(1, product);
+        if extents.len() > MOST_DIMENSIONS {
+            let dims = extents.len();
+            let message =
+                format!("shape: {dims} dimensions, an array has at most {MOST_DIMENSIONS}");
+            return Err(exception("ShapeError", message));
+        }
+        if size.is_none_or(|size| size > MOST_ELEMENTS) {
+            return Err(too_large(text(&extents)));
+        }
+        Ok(Self::new(extents))
+    }
+
     /// A shape of Python.
     ///
     /// # Errors
-    /// Something else than sizes.
+    /// Something else than sizes, and those of [`asked`](Self::asked).
     pub fn of(tuple: &Bound<'_, PyTuple>) -> PyResult<Arc<Self>> {
-        let extents = tuple.iter().map(|extent| extent.extract::<usize>());
-        let made = Self::new(extents.collect::<PyResult<Vec<_>>>()?);
+        let extents = tuple.iter().map(|extent| match extent.extract() {
+            Err(_) if extent.is_instance_of::<PyInt>() => Err(too_large(tuple)),
+            found => found,
+        });
+        let made = Self::asked(extents.collect::<PyResult<Vec<_>>>()?)?;
         let kept = made.tuple.set(tuple.py(), tuple.clone().unbind());
         debug_assert!(kept.is_ok(), "a new shape has no tuple");
         Ok(made)
@@ -42,21 +70,9 @@ impl Shape {
         &self.extents
     }
 
-    /// Number of elements. Of a view that repeats elements it may be over what a word holds: then the largest number.
-    pub fn size(&self) -> u128 {
-        let product = |size: u128, &extent: &usize| size.saturating_mul(extent as u128);
-        self.extents.iter().fold(1, product)
-    }
-
-    /// Number of elements that lie in memory of their own.
-    ///
-    /// # Errors
-    /// No memory is so large.
-    pub fn count(&self) -> PyResult<usize> {
-        usize::try_from(self.size()).map_err(|_| {
-            let message = format!("a buffer of {} elements", self.size());
-            exception("OutOfMemoryError", message)
-        })
+    /// Number of elements.
+    pub fn size(&self) -> usize {
+        self.extents.iter().product()
     }
 
     /// True if there are no elements.
@@ -71,7 +87,7 @@ impl Shape {
             let mut step = 1isize;
             for (stride, &extent) in strides.iter_mut().zip(&self.extents).rev() {
                 *stride = step;
-                step = step.wrapping_mul(extent.max(1) as isize);
+                step *= extent.max(1) as isize;
             }
             strides.into()
         })
@@ -83,6 +99,11 @@ impl Shape {
         let tuple = self.tuple.get_or_try_init(py, made)?;
         Ok(tuple.bind(py).clone())
     }
+}
+
+fn too_large(shape: impl Display) -> PyErr {
+    let message = format!("shape: {shape}, an array has at most {MOST_ELEMENTS} elements");
+    exception("ShapeError", message)
 }
 
 /// A shape as text.

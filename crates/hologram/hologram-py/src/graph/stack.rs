@@ -45,7 +45,8 @@ pub fn stacked(arrays: &Bound<'_, PyList>, axis: &Bound<'_, PyAny>) -> PyResult<
     let mut shape = extents.to_vec();
     shape.insert(at, parts.len());
     let _alone = alone(py)?;
-    let made = PyArray::new(py, &first.device, &Shape::new(shape), first.element, false)?;
+    let shape = Shape::asked(shape)?;
+    let made = PyArray::new(py, &first.device, &shape, first.element, false)?;
     let whole = made.leaf(py)?;
     let mut strides = whole.strides.to_vec();
     let step = strides.remove(at) as usize;

@@ -93,7 +93,7 @@ pub fn sort_rows(
         from = copied(py, array)?.leaf(py)?;
     }
     let cols = array.shape.extents().last().map_or(1, |&cols| cols);
-    let rows = array.shape.count()? / cols.max(1);
+    let rows = array.shape.size() / cols.max(1);
     let sorted = match order {
         true => Sorted::Order,
         false => Sorted::Values,

@@ -97,7 +97,7 @@ def full(shape: Shape, fill_value: Any, *, dtype: Any = None, device: str | Devi
     to = dtypes.scalar_dtype(fill_value) if dtype is None else dtypes.of(dtype)
     extents, at, number = shape_of(shape), device_of(device), values.scalar(fill_value, to)
     if to.kind == "complex":
-        return host.from_numpy(np.full(extents, number, to.numpy), at)
+        return core.copied(host.from_numpy(number, at, to).broadcast(extents))
     return core.recorded(core.number(number, to.buffer), extents, to, at)  # type: ignore[arg-type]
 
 

@@ -51,8 +51,7 @@ def einsum(subscripts: str, /, *arrays: Array) -> Array:
 
 def median(x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """Median along axes, NaN if an element is; of integers in float64."""
-    check_arrays("median", x)
-    check_kind("median", x.dtype, ("int", "uint", "float"))
+    check_kind("median", x, ("int", "uint", "float"))
     result = x.dtype if x.dtype.kind == "float" else dtypes.float64
     along = tuple(axis) if isinstance(axis, Sequence) else axis
     wide = astype(x, computed_in(result), copy=False)
@@ -61,8 +60,7 @@ def median(x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bo
 
 def pad(x: Array, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Array:
     """The array with elements before and behind each axis: of a number, or as `mode` of `numpy.pad` says."""
-    check_arrays("pad", x)
-    check_kind("pad", x.dtype, _NUMBERS)
+    check_kind("pad", x, _NUMBERS)
     named = {}
     if mode == "constant":
         fill = np.asarray(constant_values)

@@ -11,9 +11,10 @@ from .core import Array
 from .devices import Device, device_of
 from .dtypes import DType
 from .elementwise import astype, where
+from .elementwise.steps import check_arrays, matrix_of
 from .indexing import fitted
 from .interchange import from_dlpack
-from .layout import matrix_of, shape_of
+from .layout import shape_of
 from .manipulation import broadcast_to, expand_dims
 
 __all__ = [
@@ -101,28 +102,29 @@ def full(shape: Shape, fill_value: Any, *, dtype: Any = None, device: str | Devi
     return core.recorded(core.number(number, to.buffer), extents, to, at)  # type: ignore[arg-type]
 
 
-def _like(x: Array, dtype: Any, device: str | Device | None) -> dict[str, Any]:
-    return {"dtype": x.dtype if dtype is None else dtype, "device": x.device if device is None else device}
+def _like(name: str, x: Array, dtype: Any, device: str | Device | None) -> dict[str, Any]:
+    check_arrays(name, x)
+    return {"shape": x.shape, "dtype": x.dtype if dtype is None else dtype, "device": x.device if device is None else device}
 
 
 def empty_like(x: Array, /, *, dtype: Any = None, device: str | Device | None = None) -> Array:
     """As `empty`, in the shape, type and place of x."""
-    return empty(x.shape, **_like(x, dtype, device))
+    return empty(**_like("empty_like", x, dtype, device))
 
 
 def zeros_like(x: Array, /, *, dtype: Any = None, device: str | Device | None = None) -> Array:
     """Zeros in the shape, type and place of x."""
-    return zeros(x.shape, **_like(x, dtype, device))
+    return zeros(**_like("zeros_like", x, dtype, device))
 
 
 def ones_like(x: Array, /, *, dtype: Any = None, device: str | Device | None = None) -> Array:
     """Ones in the shape, type and place of x."""
-    return ones(x.shape, **_like(x, dtype, device))
+    return ones(**_like("ones_like", x, dtype, device))
 
 
 def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: str | Device | None = None) -> Array:
     """One number for all elements, in the shape, type and place of x."""
-    return full(x.shape, fill_value, **_like(x, dtype, device))
+    return full(**_like("full_like", x, dtype, device), fill_value=fill_value)
 
 
 def _number(name: str, x: Any) -> Any:
@@ -183,6 +185,7 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
     """Each array's elements over the grid of all, as views; "xy": the first along rows, "ij": along the first dimension."""
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f"indexing: {indexing!r}, must be 'xy' or 'ij'")
+    check_arrays("meshgrid", *arrays)
     if any(x.ndim != 1 for x in arrays):
         raise ArgumentError("arrays: each must have one dimension")
     dims = list(range(len(arrays)))
@@ -206,9 +209,9 @@ def _triangle(x: Array, keep: np.ndarray[Any, Any]) -> Array:
 
 def tril(x: Array, /, *, k: int = 0) -> Array:
     """Zeros above the k-th diagonal of each matrix."""
-    return _triangle(x, np.tri(*matrix_of("tril", x.shape), k, dtype=bool))
+    return _triangle(x, np.tri(*matrix_of("tril", x), k, dtype=bool))
 
 
 def triu(x: Array, /, *, k: int = 0) -> Array:
     """Zeros below the k-th diagonal of each matrix."""
-    return _triangle(x, ~np.tri(*matrix_of("triu", x.shape), k - 1, dtype=bool))
+    return _triangle(x, ~np.tri(*matrix_of("triu", x), k - 1, dtype=bool))

@@ -24,7 +24,7 @@ def _result(x: Array, real: bool) -> DType:
 
 
 def _checked(name: str, x: Array, kinds: Sequence[str], norm: str) -> None:
-    check_kind(name, x.dtype, kinds)
+    check_kind(name, x, kinds)
     if norm not in ("backward", "ortho", "forward"):
         raise ArgumentError(f"norm: {norm!r}, must be 'backward', 'ortho' or 'forward'")
 
@@ -83,7 +83,7 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: str | Devi
 
 
 def _shift(x: Array, axes: int | Sequence[int] | None, by: Callable[[int], int]) -> Array:
-    check_kind("fftshift", x.dtype, _ANY)
+    check_kind("fftshift", x, _ANY)
     along = tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
     return roll(x, tuple(by(x.shape[d]) for d in along), axis=along)
 

@@ -121,7 +121,7 @@ set_indexing(get, put)
 def take(x: Array, indices: Array, /, *, axis: int | None = None, out: Array | None = None) -> Array:
     """Elements of an axis by their indices, on the host."""
     check_arrays("take", x, indices)
-    check_kind("take", indices.dtype, ("int", "uint"))
+    check_kind("take", indices, ("int", "uint"))
     if axis is None and x.ndim != 1:
         raise ShapeError(f"axis: name one, the array has {x.ndim} dimensions")
     at = 0 if axis is None else axis_of(axis, x.ndim)
@@ -133,7 +133,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None, out: Array | N
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     """Elements of each row of an axis by indices of their own, on the host."""
     check_arrays("take_along_axis", x, indices)
-    check_kind("take_along_axis", indices.dtype, ("int", "uint"))
+    check_kind("take_along_axis", indices, ("int", "uint"))
     at = axis_of(axis, x.ndim)
     common_device([x, indices])
 

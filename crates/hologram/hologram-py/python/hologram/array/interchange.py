@@ -93,6 +93,8 @@ def from_dlpack(x: Any, /, *, device: str | Device | None = None, copy: bool | N
         raise BufferError("copy: memory of others is copied")
     if isinstance(x, Array):
         return host.from_numpy(host.view(x), to, x.dtype)
+    if not hasattr(x, "__dlpack_device__"):
+        raise TypeError(f"from_dlpack: {type(x).__name__} does not know DLPack")
     if getattr(x, "requires_grad", False) and hasattr(x, "detach"):
         # The elements alone are taken, not how they came about.
         x = x.detach()

@@ -26,20 +26,6 @@ def shape_of(shape: int | Sequence[int], name: str = "shape") -> tuple[int, ...]
     return found
 
 
-def matrix_of(name: str, shape: tuple[int, ...], square: bool = False) -> tuple[int, int]:
-    """Rows and columns of the matrices that an array has.
-
-    Raises:
-        ShapeError: it has less than two dimensions; the matrices should be `square` and are not.
-    """
-    if len(shape) < 2:
-        raise ShapeError(f"{name}: {len(shape)} dimensions, a matrix has at least 2")
-    rows, cols = shape[-2:]
-    if square and rows != cols:
-        raise ShapeError(f"{name}: matrices of {rows} rows and {cols} columns are not square")
-    return rows, cols
-
-
 def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Strides of row-major elements."""
     strides, step = [], 1

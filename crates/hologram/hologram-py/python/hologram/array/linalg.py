@@ -2,6 +2,7 @@
 
 import builtins
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -13,9 +14,9 @@ from . import core, dtypes, host, layout
 from .core import Array, into
 from .dtypes import DType
 from .elementwise import abs, astype, conj, multiply, not_equal, pow, sqrt, square, subtract
-from .elementwise.steps import check_arrays, check_kind, common_device, computed_in
+from .elementwise.steps import check_arrays, check_kind, common_device, computed_in, matrix_of
 from .indexing import basic_view
-from .layout import axes_of, matrix_of
+from .layout import axes_of
 from .manipulation import broadcast_to, expand_dims, matrix_transpose, permute_dims, reshape
 from .reductions import max, min, sum
 
@@ -120,7 +121,8 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
     """Sums of products over pairs of axes: the last `axes` of x1 with the first of x2, or those that are named."""
     a, b, _ = _pair("tensordot", x1, x2)
-    if isinstance(axes, int):
+    if not isinstance(axes, (tuple, list)):
+        axes = operator.index(axes)
         if not 0 <= axes <= builtins.min(a.ndim, b.ndim):
             raise ShapeError(f"axes: {axes}, the arrays have {a.ndim} and {b.ndim} dimensions")
         from_a, from_b = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
@@ -139,6 +141,7 @@ def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Seque
 
 def outer(x1: Array, x2: Array, /) -> Array:
     """Products of each element of x1 with each of x2."""
+    check_arrays("outer", x1, x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise ShapeError(f"outer: {x1.ndim} and {x2.ndim} dimensions, vectors have 1")
     return multiply(expand_dims(x1, axis=1), expand_dims(x2, axis=0))
@@ -165,7 +168,7 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
 def diagonal(x: Array, /, *, offset: int = 0) -> Array:
     """A diagonal of each matrix, as a view."""
-    rows, cols = matrix_of("diagonal", x.shape)
+    rows, cols = matrix_of("diagonal", x)
     _, start, strides = x.data()
     down, right = strides[-2:]
     first = offset * right if offset >= 0 else -offset * down
@@ -182,8 +185,7 @@ def vector_norm(
     x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: float = 2
 ) -> Array:
     """Norm of vectors: 2 is the length, infinity the largest magnitude, 0 the number of elements that are not zero."""
-    check_arrays("vector_norm", x)
-    check_kind("vector_norm", x.dtype, _FIELDS)
+    check_kind("vector_norm", x, _FIELDS)
     if x.dtype.half:
         # Rounded once.
         wide = vector_norm(astype(x, dtypes.float32), axis=axis, keepdims=keepdims, ord=ord)
@@ -206,27 +208,31 @@ def vector_norm(
 def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
     """Norm of matrices: "fro" the root of the sum of squares, "nuc" the sum of singular values, 1, 2, infinity, and their
     negatives; those of singular values on the host."""
-    check_kind("matrix_norm", x.dtype, _FIELDS)
-    matrix_of("matrix_norm", x.shape)
+    check_kind("matrix_norm", x, _FIELDS)
+    matrix_of("matrix_norm", x)
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if x.dtype.half:
         return astype(matrix_norm(astype(x, dtypes.float32), keepdims=keepdims, ord=ord), x.dtype)
     result = dtypes.of(x.dtype.buffer)
-    return host.call(np.linalg.matrix_norm, x, keepdims=keepdims, ord=ord, device=x.device, result=result)
+    return _factor(np.linalg.matrix_norm, "matrix_norm", x, keepdims=keepdims, ord=ord, result=result)
 
 
 def _factor(function: Any, name: str, *xs: Array, square: bool = False, **named: Any) -> Any:
-    check_arrays(name, *xs)
     for x in xs:
-        check_kind(name, x.dtype, _FIELDS)
+        check_kind(name, x, _FIELDS)
     if xs[0].dtype.half:
         raise ArgumentError(f"{name}: of float32, float64 and complex numbers; convert {xs[0].dtype.name} with astype")
-    matrix_of(name, xs[0].shape, square)
+    matrix_of(name, xs[0], square)
     try:
         return host.call(function, *xs, device=common_device(xs), **named)
     except np.linalg.LinAlgError as error:
         raise ArgumentError(f"{name}: {error}") from error
+
+
+def _complex(function: Any, name: str, x: Array) -> Any:
+    check_arrays(name, x)
+    return _factor(function, name, x, square=True, result=dtypes.complex_of(x.dtype))
 
 
 def cholesky(x: Array, /, *, upper: bool = False) -> Array:
@@ -253,12 +259,12 @@ SVD = NamedTuple("SVD", [("U", Array), ("S", Array), ("Vh", Array)])
 
 def eig(x: Array, /) -> Eig:
     """Eigenvalues and eigenvectors of matrices, complex, on the host."""
-    return Eig(*_factor(np.linalg.eig, "eig", x, square=True, result=dtypes.complex_of(x.dtype)))
+    return Eig(*_complex(np.linalg.eig, "eig", x))
 
 
 def eigvals(x: Array, /) -> Array:
     """Eigenvalues of matrices, complex, on the host."""
-    return _factor(np.linalg.eigvals, "eigvals", x, square=True, result=dtypes.complex_of(x.dtype))
+    return _complex(np.linalg.eigvals, "eigvals", x)
 
 
 def eigh(x: Array, /) -> Eigh:
@@ -282,7 +288,8 @@ def inv(x: Array, /) -> Array:
 
 def matrix_power(x: Array, n: int, /) -> Array:
     """Matrices to the power of an integer, by products on the device; the inverse of negative ones on the host."""
-    rows, _ = matrix_of("matrix_power", x.shape, square=True)
+    rows, _ = matrix_of("matrix_power", x, square=True)
+    n = operator.index(n)
     if n < 0:
         return matrix_power(inv(x), -n)
     identity = host.from_numpy(np.eye(rows), x.device, x.dtype)
@@ -297,20 +304,19 @@ def matrix_power(x: Array, n: int, /) -> Array:
 
 def matrix_rank(x: Array, /, *, rtol: Any = None) -> Array:
     """Number of singular values over rtol times the largest, on the host."""
-    check_kind("matrix_rank", x.dtype, _FIELDS)
-    x = astype(x, computed_in(x.dtype), copy=False)
-    matrix_of("matrix_rank", x.shape)
-    return host.call(np.linalg.matrix_rank, x, rtol=rtol, device=x.device, result=dtypes.int64)
+    check_kind("matrix_rank", x, _FIELDS)
+    wide = astype(x, computed_in(x.dtype), copy=False)
+    return _factor(np.linalg.matrix_rank, "matrix_rank", wide, rtol=rtol, result=dtypes.int64)
 
 
 def pinv(x: Array, /, *, rtol: Any = None) -> Array:
     """Pseudo-inverses, on the host."""
-    check_kind("pinv", x.dtype, _FIELDS)
-    matrix_of("pinv", x.shape)
+    check_kind("pinv", x, _FIELDS)
+    matrix_of("pinv", x)
     wide = astype(x, computed_in(x.dtype), copy=False)
     if rtol is None:
         rtol = builtins.max(x.shape[-2:]) * np.finfo(wide.dtype.numpy).eps
-    return host.call(np.linalg.pinv, wide, rtol=rtol, device=x.device, result=x.dtype)
+    return _factor(np.linalg.pinv, "pinv", wide, rtol=rtol, result=x.dtype)
 
 
 def qr(x: Array, /, *, mode: str = "reduced") -> QR:

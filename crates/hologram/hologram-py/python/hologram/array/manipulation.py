@@ -13,9 +13,9 @@ from ..errors import ArgumentError, ShapeError
 from . import core, dtypes, host, layout
 from .core import Array, into
 from .elementwise import astype
-from .elementwise.steps import check_arrays, common_device
+from .elementwise.steps import check_arrays, common_device, matrix_of
 from .indexing import basic_view
-from .layout import axes_of, axis_of, matrix_of, shape_of, size_of
+from .layout import axes_of, axis_of, shape_of, size_of
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "permute_dims",
@@ -25,11 +25,13 @@ __all__ = [
 
 def broadcast_to(x: Array, /, shape: Sequence[int]) -> Array:
     """The elements repeated along new or single dimensions, as a view."""
+    check_arrays("broadcast_to", x)
     return x.broadcast(shape_of(shape))
 
 
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     """All arrays in the shape that they broadcast to, as views."""
+    check_arrays("broadcast_arrays", *arrays)
     shape = layout.broadcast_shapes(*(x.shape for x in arrays))
     return tuple(broadcast_to(x, shape) for x in arrays)
 
@@ -77,6 +79,7 @@ def _concatenated(arrays: Sequence[Array], axis: int | None) -> Array:
 
 def expand_dims(x: Array, /, axis: int | Sequence[int] = 0) -> Array:
     """The array with new dimensions of one element, as a view."""
+    check_arrays("expand_dims", x)
     given = axis if isinstance(axis, Sequence) else (axis,)
     ndim = x.ndim + len(given)
     new = set(axes_of(given, ndim))
@@ -85,12 +88,14 @@ def expand_dims(x: Array, /, axis: int | Sequence[int] = 0) -> Array:
 
 def flip(x: Array, /, *, axis: int | Sequence[int] | None = None) -> Array:
     """The elements in reverse along axes, as a view."""
+    check_arrays("flip", x)
     axes = axes_of(axis, x.ndim)
     return basic_view(x, tuple(slice(None, None, -1 if d in axes else None) for d in range(x.ndim)))
 
 
 def moveaxis(x: Array, source: int | Sequence[int], destination: int | Sequence[int], /) -> Array:
     """Axes at new places, the others in order, as a view."""
+    check_arrays("moveaxis", x)
     from_, to = axes_of(source, x.ndim, "source"), axes_of(destination, x.ndim, "destination")
     if len(from_) != len(to):
         raise ShapeError(f"source, destination: {len(from_)} and {len(to)} axes")
@@ -102,6 +107,7 @@ def moveaxis(x: Array, source: int | Sequence[int], destination: int | Sequence[
 
 def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
     """Dimensions in another order, as a view."""
+    check_arrays("permute_dims", x)
     order = axes_of(tuple(axes), x.ndim, "axes")
     if len(order) != x.ndim:
         raise ShapeError(f"axes: {len(order)} of {x.ndim} dimensions")
@@ -111,7 +117,7 @@ def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
 
 def matrix_transpose(x: Array, /) -> Array:
     """The last two dimensions exchanged, as a view."""
-    matrix_of("matrix_transpose", x.shape)
+    matrix_of("matrix_transpose", x)
     return permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
@@ -121,6 +127,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     Raises:
         ArgumentError: a negative number.
     """
+    check_arrays("repeat", x)
     if not isinstance(repeats, Array):
         times = operator.index(repeats)
         if times < 0:
@@ -136,6 +143,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
 
 def reshape(x: Array, /, shape: int | Sequence[int], *, copy: bool | None = None) -> Array:
     """The elements in row-major order in another shape; -1 is the extent that is left. A view, unless that needs a copy."""
+    check_arrays("reshape", x)
     wanted = (shape,) if isinstance(shape, int) else tuple(shape)
     if wanted.count(-1) == 1:
         rest = size_of(tuple(extent for extent in wanted if extent != -1))
@@ -157,6 +165,7 @@ def reshape(x: Array, /, shape: int | Sequence[int], *, copy: bool | None = None
 
 def roll(x: Array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] | None = None) -> Array:
     """The elements moved along axes; those that leave come back at the other end."""
+    check_arrays("roll", x)
     if axis is None:
         return reshape(roll(reshape(x, (-1,)), shift, axis=0), x.shape)
     axes = axis if isinstance(axis, Sequence) else (axis,)
@@ -171,6 +180,7 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] |
 
 def squeeze(x: Array, /, axis: int | Sequence[int] | None = None) -> Array:
     """The array without dimensions of one element, all of them unless some are named, as a view."""
+    check_arrays("squeeze", x)
     if axis is None:
         axis = [d for d, extent in enumerate(x.shape) if extent == 1]
     axes = axes_of(axis, x.ndim)
@@ -208,6 +218,7 @@ def tile(x: Array, repetitions: Sequence[int], /) -> Array:
     Raises:
         ArgumentError: a negative number.
     """
+    check_arrays("tile", x)
     counts = tuple(operator.index(count) for count in repetitions)
     if any(count < 0 for count in counts):
         raise ArgumentError(f"repetitions: {counts}, must not be negative")
@@ -222,6 +233,7 @@ def tile(x: Array, repetitions: Sequence[int], /) -> Array:
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     """The arrays along an axis, as views."""
+    check_arrays("unstack", x)
     at = axis_of(axis, x.ndim)
     lead: tuple[Any, ...] = (slice(None),) * at
     return tuple(basic_view(x, (*lead, i)) for i in range(x.shape[at]))

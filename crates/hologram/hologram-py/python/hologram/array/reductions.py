@@ -52,8 +52,7 @@ def _fold(operation: str, x: Array, axis: Axis, keepdims: bool, dtype: DType) ->
 
 
 def _total(function: Any, fold: str, x: Array, axis: Axis, dtype: Any, keepdims: bool) -> Array:
-    check_arrays(function.__name__, x)
-    check_kind(function.__name__, x.dtype, ("bool", *_NUMBERS))
+    check_kind(function.__name__, x, ("bool", *_NUMBERS))
     to = _summed_dtype(x, dtype)
     if "complex" in (x.dtype.kind, to.kind):
         return host.call(function, x, axis=_numpy_axis(axis), dtype=to.numpy, keepdims=keepdims, device=x.device)
@@ -77,8 +76,7 @@ def _numpy_axis(axis: Axis) -> Any:
 
 
 def _extreme(name: str, x: Array, axis: Axis, keepdims: bool) -> Array:
-    check_arrays(name, x)
-    check_kind(name, x.dtype, _REALS)
+    check_kind(name, x, _REALS)
     axes = axes_of(axis, x.ndim)
     if 0 in [x.shape[d] for d in axes]:
         raise ArgumentError(f"{name}: there are no elements along axis {axis} of shape {x.shape}")
@@ -103,8 +101,7 @@ def _count(x: Array, axis: Axis) -> int:
 
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """Mean along axes, NaN of none; integers are converted to float64."""
-    check_arrays("mean", x)
-    check_kind("mean", x.dtype, _NUMBERS)
+    check_kind("mean", x, _NUMBERS)
     if x.dtype.kind == "complex":
         return into(out, host.call(np.mean, x, axis=_numpy_axis(axis), keepdims=keepdims, device=x.device))
     dtype = x.dtype if x.dtype.kind == "float" else dtypes.float64
@@ -116,8 +113,7 @@ def var(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, out: Array | None = None
 ) -> Array:
     """Variance along axes: squares of deviations from the mean, over their number less `correction`."""
-    check_arrays("var", x)
-    check_kind("var", x.dtype, _REALS)
+    check_kind("var", x, _REALS)
     dtype = x.dtype if x.dtype.kind == "float" else dtypes.float64
     wide = astype(x, computed_in(dtype), copy=False)
     deviation = square(subtract(wide, mean(wide, axis=axis, keepdims=True)))
@@ -173,8 +169,7 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False, out:
 
 def _arg(function: Any, extreme: str, x: Array, axis: int | None, keepdims: bool) -> Array:
     name = function.__name__
-    check_arrays(name, x)
-    check_kind(name, x.dtype, _REALS)
+    check_kind(name, x, _REALS)
     at = None if axis is None else axis_of(axis, x.ndim)
     if (x.size if at is None else x.shape[at]) == 0:
         raise ArgumentError(f"{name}: there are no elements along axis {axis} of shape {x.shape}")
@@ -209,8 +204,7 @@ def cumulative_prod(x: Array, /, *, axis: int | None = None, dtype: Any = None, 
 
 
 def _cumulative(function: Any, fold: str, x: Array, axis: int | None, dtype: Any, include_initial: bool) -> Array:
-    check_arrays(function.__name__, x)
-    check_kind(function.__name__, x.dtype, _NUMBERS)
+    check_kind(function.__name__, x, _NUMBERS)
     if axis is None and x.ndim != 1:
         raise ArgumentError(f"axis: name one, the array has {x.ndim} dimensions")
     to = _summed_dtype(x, dtype)
@@ -255,8 +249,7 @@ def diff(x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = Non
     Raises:
         ArgumentError: (a `ValueError`) n is negative.
     """
-    check_arrays("diff", x)
-    check_kind("diff", x.dtype, _NUMBERS)
+    check_kind("diff", x, _NUMBERS)
     if n < 0:
         raise ArgumentError(f"n: {n}, must not be negative")
     at = axis_of(axis, x.ndim)

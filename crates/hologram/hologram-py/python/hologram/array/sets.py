@@ -20,11 +20,13 @@ UniqueInverse = NamedTuple("UniqueInverse", [("values", Array), ("inverse_indice
 
 def unique_all(x: Array, /) -> UniqueAll:
     """Distinct elements in order, the index of the first of each, which one each element is, and how often each is there."""
+    check_arrays("unique_all", x)
     return UniqueAll(*host.call(np.unique_all, x, device=x.device))
 
 
 def unique_counts(x: Array, /) -> UniqueCounts:
     """Distinct elements in order, and how often each is there."""
+    check_arrays("unique_counts", x)
     # Without places NumPy sorts values alone, in a tenth of the time.
     return UniqueCounts(*host.call(np.unique_counts, x, device=x.device))
 
@@ -37,6 +39,7 @@ def unique_inverse(x: Array, /) -> UniqueInverse:
 
 def unique_values(x: Array, /) -> Array:
     """Distinct elements in order."""
+    check_arrays("unique_values", x)
     return host.call(lambda seen: np.unique(seen, equal_nan=False), x, device=x.device, result=x.dtype)
 
 

@@ -25,7 +25,7 @@ def sort(
     x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, out: Array | None = None
 ) -> Array:
     """Elements in order along an axis, NaN behind all, or before all if descending; zeros of both signs in any order."""
-    check_kind("sort", x.dtype, _ORDERED)
+    check_kind("sort", x, _ORDERED)
     at = axis_of(axis, x.ndim)
 
     if not x.device.on_host and x.shape[at] <= _LONGEST:
@@ -61,7 +61,7 @@ def _sorted(values: np.ndarray[Any, Any], axis: int, descending: bool) -> np.nda
 
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """Indices that put elements in order along an axis; equal ones keep theirs if `stable`."""
-    check_kind("argsort", x.dtype, _ORDERED)
+    check_kind("argsort", x, _ORDERED)
     at = axis_of(axis, x.ndim)
     if not x.device.on_host and x.shape[at] <= _LONGEST:
         return _on_device(x, at, descending, order=True)

@@ -22,8 +22,7 @@ def clip(x: Array, /, min: Any = None, max: Any = None, *, out: Array | None = N
         OverflowError: x's type does not have a number that is a bound.
         DTypeError: bounds of floats, and x is of integers.
     """
-    check_arrays("clip", x)
-    check_kind("clip", x.dtype, REALS)
+    check_kind("clip", x, REALS)
     bounds = [_bound(b, x.dtype) for b in (min, max) if b is not None]
     arrays = [x, *(b for b in bounds if isinstance(b, Array))]
     device = common_device(arrays)
@@ -46,7 +45,7 @@ def _bound(bound: Any, dtype: DType) -> Any:
         if isinstance(known("clip", bound), float) and dtype.kind != "float":
             raise DTypeError(f"clip: a bound of floats, x is {dtype.name}")
         return values.scalar(bound, dtype)
-    check_kind("clip", bound.dtype, REALS)
+    check_kind("clip", bound, REALS)
     if dtype.kind == "float":
         return bound
     if bound.dtype.kind == "float":
@@ -64,8 +63,7 @@ def where(condition: Array, x1: Any, x2: Any, /, *, out: Array | None = None) ->
     made = _select(condition, x1, x2)
     if made is not None:
         return into(out, made)
-    check_arrays("where", condition)
-    check_kind("where", condition.dtype, ("bool",))
+    check_kind("where", condition, ("bool",))
     if isinstance(x1, Array) or isinstance(x2, Array):
         inputs, dtype, device, _ = operands("where", x1, x2)
     else:

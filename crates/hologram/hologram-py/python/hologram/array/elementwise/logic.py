@@ -37,11 +37,11 @@ def bitwise_invert(x: Array, /, *, out: Array | None = None) -> Array:
     made = _inverted(x)
     if made is not None:
         return into(out, made)
-    check_kind("bitwise_invert", x.dtype, _BITS)
+    check_kind("bitwise_invert", x, _BITS)
     return logical_not(x, out=out)
 
 
 def logical_not(x: Array, /, *, out: Array | None = None) -> Array:
     """The other truth; of bools."""
-    check_kind("logical_not", x.dtype, ("bool",))
+    check_kind("logical_not", x, ("bool",))
     return into(out, record(lambda t, a: t("xor", a, t.number(True)), (x,), x.dtype, x.shape, x.device, x.dtype))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from ...errors import DTypeError
+from ...errors import DTypeError, ShapeError
 from .. import core, dtypes, values
 from ..core import Array, Value, number, step
 from ..devices import Device
@@ -130,8 +130,32 @@ def check_arrays(name: str, *inputs: Any) -> None:
             raise TypeError(f"{name}: {type(x).__name__} given, an array expected, made by hologram.asarray")
 
 
-def check_kind(name: str, dtype: DType, kinds: Sequence[str]) -> None:
-    """Raises: DTypeError: the type is of none of the kinds."""
+def matrix_of(name: str, x: Array, square: bool = False) -> tuple[int, int]:
+    """Rows and columns of the matrices that an array has.
+
+    Raises:
+        TypeError: it is none.
+        ShapeError: it has less than two dimensions; the matrices should be `square` and are not.
+    """
+    check_arrays(name, x)
+    if x.ndim < 2:
+        raise ShapeError(f"{name}: {x.ndim} dimensions, a matrix has at least 2")
+    rows, cols = x.shape[-2:]
+    if square and rows != cols:
+        raise ShapeError(f"{name}: matrices of {rows} rows and {cols} columns are not square")
+    return rows, cols
+
+
+def check_kind(name: str, x: Array | DType, kinds: Sequence[str]) -> None:
+    """Checks an array, or a type.
+
+    Raises:
+        TypeError: it is neither.
+        DTypeError: the type is of none of the kinds.
+    """
+    if not isinstance(x, DType):
+        check_arrays(name, x)
+    dtype = x if isinstance(x, DType) else x.dtype
     if dtype.kind not in kinds:
         raise DTypeError(f"{name}: not defined for {dtype.name}, only for {', '.join(kinds)}")
 

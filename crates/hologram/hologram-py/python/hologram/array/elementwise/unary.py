@@ -51,6 +51,7 @@ def _of_one(name: str, operation: str | None, kinds: Sequence[str], general: Cal
 
 
 def _magnitude(x: Array) -> Array:
+    check_kind("abs", x, NUMBERS)
     return same(x) if x.dtype.kind == "uint" else _unary("abs", x, NUMBERS)
 
 
@@ -90,7 +91,7 @@ tanh = _float_function("tanh", "Hyperbolic tangent")
 
 def _rounding(name: str, meaning: str, kinds: Sequence[str] = REALS) -> OfOne:
     def general(x: Array) -> Array:
-        check_kind(name, x.dtype, kinds)
+        check_kind(name, x, kinds)
         return same(x) if x.dtype.kind in INTS else _unary(name, x, kinds)
 
     return _of_one(name, name, FLOATS, general, f"{meaning}; integers stay.")
@@ -103,7 +104,7 @@ round = _rounding("round", "Rounded to the nearest, halves to even", NUMBERS)
 
 
 def _positive(x: Array) -> Array:
-    check_kind("positive", x.dtype, NUMBERS)
+    check_kind("positive", x, NUMBERS)
     return same(x)
 
 
@@ -116,7 +117,7 @@ def _square(x: Array) -> Array:
 
 
 def _conjugate(x: Array) -> Array:
-    check_kind("conj", x.dtype, NUMBERS)
+    check_kind("conj", x, NUMBERS)
     if x.dtype.kind != "complex":
         return same(x)
     return host.ufunc(np.conjugate, x, device=x.device, shape=x.shape, dtype=x.dtype)
@@ -139,19 +140,19 @@ def _part(x: Array, lane: int) -> Array:
 
 def real(x: Array, /, *, out: Array | None = None) -> Array:
     """The real part of complex numbers, as a view."""
-    check_kind("real", x.dtype, NUMBERS)
+    check_kind("real", x, NUMBERS)
     return into(out, _part(x, 0) if x.dtype.kind == "complex" else same(x))
 
 
 def imag(x: Array, /, *, out: Array | None = None) -> Array:
     """The imaginary part of complex numbers, as a view."""
-    check_kind("imag", x.dtype, ("complex",))
+    check_kind("imag", x, ("complex",))
     return into(out, _part(x, 1))
 
 
 def _test(name: str, rule: Rule, of_integers: bool, meaning: str) -> OfOne:
     def general(x: Array) -> Array:
-        check_kind(name, x.dtype, NUMBERS)
+        check_kind(name, x, NUMBERS)
         if x.dtype.kind == "complex":
             return by_numpy(name, (x,), x.dtype, x.device, x.shape, dtypes.bool)
         if x.dtype.kind in INTS:
@@ -176,5 +177,5 @@ isnan = _test("isnan", lambda t, x: t.truth("ne", x, x), False, "Whether an elem
 
 def signbit(x: Array, /, *, out: Array | None = None) -> Array:
     """Whether the sign bit is set, on the host."""
-    check_kind("signbit", x.dtype, FLOATS)
+    check_kind("signbit", x, FLOATS)
     return into(out, by_numpy("signbit", (x,), x.dtype, x.device, x.shape, dtypes.bool))

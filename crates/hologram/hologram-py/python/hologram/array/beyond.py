@@ -8,7 +8,9 @@ import numpy as np
 from ..errors import ArgumentError
 from . import dtypes, host, reductions, values
 from .core import Array
+from .creation import asarray
 from .elementwise import abs, add, astype, equal, isfinite, isnan, less_equal, logical_and, logical_or, multiply, subtract
+from .layout import axes_of
 from .elementwise.steps import check_arrays, check_kind, common_device, computed_in, operands
 
 __all__ = ["allclose", "einsum", "isclose", "median", "pad"]
@@ -20,7 +22,7 @@ def isclose(x1: Any, x2: Any, /, *, rtol: float = 1e-5, atol: float = 1e-8, equa
     """True where |x1 - x2| <= atol + rtol |x2|, as NumPy says it; infinities are close to themselves alone."""
     inputs, dtype, device, _ = operands("isclose", x1, x2)
     inner = dtype if dtype.kind in ("float", "complex") else dtypes.float64
-    a, b = (astype(x, computed_in(inner), copy=False) if isinstance(x, Array) else x for x in inputs)
+    a, b = (astype(x, computed_in(inner), copy=False) if isinstance(x, Array) else values.scalar(x, inner) for x in inputs)
     same = equal(a, b)
     if equal_nan:
         both = [isnan(x) if isinstance(x, Array) else x != x for x in (a, b)]
@@ -53,8 +55,11 @@ def median(x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bo
     """Median along axes, NaN if an element is; of integers in float64."""
     check_kind("median", x, ("int", "uint", "float"))
     result = x.dtype if x.dtype.kind == "float" else dtypes.float64
-    along = tuple(axis) if isinstance(axis, Sequence) else axis
+    along = axes_of(axis, x.ndim)
     wide = astype(x, computed_in(result), copy=False)
+    if 0 in [x.shape[d] for d in along]:
+        # NaN, of which NumPy warns.
+        return reductions.mean(astype(x, result, copy=False), axis=along, keepdims=keepdims)
     return host.call(lambda seen: np.asarray(np.median(seen, axis=along, keepdims=keepdims)), wide, device=x.device, result=result)
 
 
@@ -64,5 +69,5 @@ def pad(x: Array, pad_width: Any, mode: str = "constant", *, constant_values: An
     named = {}
     if mode == "constant":
         fill = np.asarray(constant_values)
-        named["constant_values"] = values.elements(fill.tolist() if fill.ndim else fill[()], x.dtype).astype(x.dtype.numpy)
+        named["constant_values"] = host.view(asarray(fill.tolist() if fill.ndim else fill, dtype=x.dtype, device="cpu"))
     return host.call(lambda seen: np.pad(seen, pad_width, mode, **named), x, device=x.device, result=x.dtype)  # type: ignore[call-overload]

@@ -1,5 +1,6 @@
 """New arrays. `arange`, `linspace` and `eye` are made on the host and copied."""
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -154,7 +155,8 @@ def arange(
         has_range = abs(first) + abs(by * (len(count) + 1)) < 2**63
         made = np.arange(first, first + len(count) * by, by) if has_range else values.elements(list(count), to)
     else:
-        made = np.arange(start, stop, step, dtype=None if to is dtypes.bfloat16 or whole else to.numpy)
+        with np.errstate(all="ignore"):
+            made = np.arange(start, stop, step, dtype=None if to is dtypes.bfloat16 or whole else to.numpy)
     return host.from_numpy(made, device_of(device), to)
 
 
@@ -167,7 +169,8 @@ def linspace(
         imaginary = isinstance(start, complex) or isinstance(stop, complex)
         dtype = dtypes.complex128 if imaginary else dtypes.float64
     to = dtypes.of(dtype)
-    made: Any = np.linspace(start, stop, num, endpoint=endpoint)
+    with np.errstate(all="ignore"):
+        made: Any = np.linspace(start, stop, operator.index(num), endpoint=endpoint)
     if to.kind in ("int", "uint"):
         made = values.elements(np.floor(made).tolist(), to)
     return host.from_numpy(made, device_of(device), to)

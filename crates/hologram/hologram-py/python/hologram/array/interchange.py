@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._hologram import retype
-from ..errors import ArgumentError
+from ..errors import ArgumentError, DTypeError
 from . import core, dtypes, host
 from .core import Array
 from .devices import Device, device_of
@@ -34,7 +34,9 @@ def to_numpy(self: Array, dtype: Any = None, copy: bool | None = None) -> np.nda
     if dtype is not None and np.dtype(dtype) != values.dtype:
         if copy is False:
             raise ArgumentError(f"copy: {self.dtype.name} becomes {np.dtype(dtype)} only by a copy")
-        with core.changes:
+        if values.dtype.kind == "c" and np.dtype(dtype).kind in "biuf":
+            raise DTypeError(f"dtype: {self.dtype.name} to {np.dtype(dtype)} loses the imaginary part; take real(x)")
+        with core.changes, np.errstate(all="ignore"):
             return values.astype(dtype)
     if copy:
         with core.changes:

@@ -55,7 +55,7 @@ def _total(function: Any, fold: str, x: Array, axis: Axis, dtype: Any, keepdims:
     check_kind(function.__name__, x, ("bool", *_NUMBERS))
     to = _summed_dtype(x, dtype)
     if "complex" in (x.dtype.kind, to.kind):
-        return host.call(function, x, axis=_numpy_axis(axis), dtype=to.numpy, keepdims=keepdims, device=x.device)
+        return host.call(function, x, axis=axes_of(axis, x.ndim), dtype=to.numpy, keepdims=keepdims, device=x.device)
     return _fold(fold, x, axis, keepdims, to)
 
 
@@ -69,10 +69,6 @@ def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = 
     """Product along axes; of integers in 64 bits, which wrap."""
     made = _PRODUCT(x, axis, keepdims) if dtype is None else None
     return into(out, _total(np.prod, "product", x, axis, dtype, keepdims) if made is None else made)
-
-
-def _numpy_axis(axis: Axis) -> Any:
-    return tuple(axis) if isinstance(axis, Sequence) else axis
 
 
 def _extreme(name: str, x: Array, axis: Axis, keepdims: bool) -> Array:
@@ -102,10 +98,8 @@ def _count(x: Array, axis: Axis) -> int:
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """Mean along axes, NaN of none; integers are converted to float64."""
     check_kind("mean", x, _NUMBERS)
-    if x.dtype.kind == "complex":
-        return into(out, host.call(np.mean, x, axis=_numpy_axis(axis), keepdims=keepdims, device=x.device))
-    dtype = x.dtype if x.dtype.kind == "float" else dtypes.float64
-    total = _fold("sum", x, axis, keepdims, computed_in(dtype))
+    dtype = x.dtype if x.dtype.kind in ("float", "complex") else dtypes.float64
+    total = _total(np.sum, "sum", x, axis, computed_in(dtype), keepdims)
     return into(out, astype(divide(total, float(_count(x, axis))), dtype, copy=False))
 
 

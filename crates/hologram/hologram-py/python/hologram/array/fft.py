@@ -11,6 +11,7 @@ from .core import Array
 from .devices import Device, device_of
 from .dtypes import DType
 from .elementwise.steps import check_kind, named
+from .layout import axes_of, axis_of
 from .manipulation import roll
 
 __all__ = [
@@ -34,7 +35,7 @@ def _one(name: str, kinds: Sequence[str], real: bool, meaning: str) -> Callable[
 
     def function(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
         _checked(name, x, kinds, norm)
-        return host.call(transform, x, n=n, axis=axis, norm=norm, device=x.device, result=_result(x, real))
+        return host.call(transform, x, n=n, axis=axis_of(axis, x.ndim), norm=norm, device=x.device, result=_result(x, real))
 
     return named(function, name, f"{meaning} along an axis, cut or filled with zeros to n elements.")
 
@@ -47,7 +48,9 @@ def _many(name: str, kinds: Sequence[str], real: bool, meaning: str) -> Callable
     ) -> Array:
         _checked(name, x, kinds, norm)
         if s is not None and axes is None:
-            axes = range(x.ndim - len(s), x.ndim)
+            axes = range(-len(s), 0)
+        if axes is not None:
+            axes = [axis_of(axis, x.ndim, "axes") for axis in axes]
         return host.call(transform, x, s=s, axes=axes, norm=norm, device=x.device, result=_result(x, real))
 
     return named(function, name, f"{meaning} along several axes, cut or filled with zeros to s elements of each.")
@@ -84,7 +87,7 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: str | Devi
 
 def _shift(x: Array, axes: int | Sequence[int] | None, by: Callable[[int], int]) -> Array:
     check_kind("fftshift", x, _ANY)
-    along = tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
+    along = axes_of(axes, x.ndim, "axes")
     return roll(x, tuple(by(x.shape[d]) for d in along), axis=along)
 
 

@@ -3,6 +3,7 @@
 import math
 import operator
 from collections.abc import Sequence
+from typing import Any
 
 from ..errors import AxisError, ShapeError
 
@@ -11,16 +12,26 @@ def size_of(shape: tuple[int, ...]) -> int:
     return math.prod(shape)
 
 
+def integers(given: Any, name: str) -> tuple[int, ...]:
+    """An integer, or several, as a tuple: Python's, NumPy's and those of arrays.
+
+    Raises:
+        TypeError: something else.
+    """
+    several = isinstance(given, (tuple, list)) or not hasattr(given, "__index__") or getattr(given, "ndim", False)
+    try:
+        return tuple(map(operator.index, given)) if several else (operator.index(given),)
+    except TypeError:
+        raise TypeError(f"{name}: {given!r}, an integer or several expected") from None
+
+
 def shape_of(shape: int | Sequence[int], name: str = "shape") -> tuple[int, ...]:
     """A shape as a tuple; one number is a shape of one dimension.
 
     Raises:
         ShapeError: a negative extent.
     """
-    if isinstance(shape, Sequence) or hasattr(shape, "__iter__"):
-        found = tuple(operator.index(extent) for extent in shape)
-    else:
-        found = (operator.index(shape),)
+    found = integers(shape, name)
     if any(extent < 0 for extent in found):
         raise ShapeError(f"{name}: {found}, extents must not be negative")
     return found
@@ -86,8 +97,7 @@ def axes_of(axis: int | Sequence[int] | None, ndim: int, name: str = "axis") -> 
     """
     if axis is None:
         return tuple(range(ndim))
-    given = (axis,) if isinstance(axis, int) else axis if isinstance(axis, (tuple, list, Sequence)) else (axis,)
-    found = tuple(axis_of(a, ndim, name) for a in given)
+    found = tuple(axis_of(a, ndim, name) for a in integers(axis, name))
     if len(set(found)) != len(found):
         raise ShapeError(f"{name}: {axis}, an axis is named twice")
     return found

@@ -15,7 +15,7 @@ from .core import Array, into
 from .elementwise import astype
 from .elementwise.steps import check_arrays, common_device, matrix_of
 from .indexing import basic_view
-from .layout import axes_of, axis_of, shape_of, size_of
+from .layout import axes_of, axis_of, integers, shape_of, size_of
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "permute_dims",
@@ -80,7 +80,7 @@ def _concatenated(arrays: Sequence[Array], axis: int | None) -> Array:
 def expand_dims(x: Array, /, axis: int | Sequence[int] = 0) -> Array:
     """The array with new dimensions of one element, as a view."""
     check_arrays("expand_dims", x)
-    given = axis if isinstance(axis, Sequence) else (axis,)
+    given = integers(axis, "axis")
     ndim = x.ndim + len(given)
     new = set(axes_of(given, ndim))
     return basic_view(x, tuple(None if d in new else slice(None) for d in range(ndim)))
@@ -108,7 +108,7 @@ def moveaxis(x: Array, source: int | Sequence[int], destination: int | Sequence[
 def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
     """Dimensions in another order, as a view."""
     check_arrays("permute_dims", x)
-    order = axes_of(tuple(axes), x.ndim, "axes")
+    order = axes_of(() if axes is None else axes, x.ndim, "axes")
     if len(order) != x.ndim:
         raise ShapeError(f"axes: {len(order)} of {x.ndim} dimensions")
     _, offset, strides = x.data()
@@ -144,7 +144,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
 def reshape(x: Array, /, shape: int | Sequence[int], *, copy: bool | None = None) -> Array:
     """The elements in row-major order in another shape; -1 is the extent that is left. A view, unless that needs a copy."""
     check_arrays("reshape", x)
-    wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+    wanted = integers(shape, "shape")
     if wanted.count(-1) == 1:
         rest = size_of(tuple(extent for extent in wanted if extent != -1))
         if rest == 0 or x.size % rest:
@@ -168,8 +168,9 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] |
     check_arrays("roll", x)
     if axis is None:
         return reshape(roll(reshape(x, (-1,)), shift, axis=0), x.shape)
-    axes = axis if isinstance(axis, Sequence) else (axis,)
-    shifts = shift if isinstance(shift, Sequence) else (shift,) * len(axes)
+    axes, shifts = integers(axis, "axis"), integers(shift, "shift")
+    if len(shifts) == 1:
+        shifts *= len(axes)
     if len(shifts) != len(axes):
         raise ShapeError(f"shift, axis: {len(shifts)} and {len(axes)}")
     moved = [0] * x.ndim
@@ -219,7 +220,7 @@ def tile(x: Array, repetitions: Sequence[int], /) -> Array:
         ArgumentError: a negative number.
     """
     check_arrays("tile", x)
-    counts = tuple(operator.index(count) for count in repetitions)
+    counts = integers(repetitions, "repetitions")
     if any(count < 0 for count in counts):
         raise ArgumentError(f"repetitions: {counts}, must not be negative")
     ndim = max(x.ndim, len(counts))

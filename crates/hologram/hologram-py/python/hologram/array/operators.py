@@ -12,7 +12,6 @@ from .core import Array
 from .creation import asarray, zeros_like
 from .elementwise.steps import common_device
 from .devices import Device
-from .layout import axes_of
 
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 _OTHERS = (Array, bool, int, float, complex)
@@ -259,13 +258,13 @@ def _typed(x: Array, dtype: Any) -> Array:
 
 def _reshape_method(self: Array, *shape: Any) -> Array:
     """The elements in another shape, given as numbers or as a tuple."""
-    given = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-    return manipulation.reshape(self, given)
+    return manipulation.reshape(self, shape[0] if len(shape) == 1 else shape)
 
 
-def _transpose_method(self: Array, *axes: int) -> Array:
-    """Dimensions in another order, reversed unless it is given."""
-    return manipulation.permute_dims(self, axes_of(axes, self.ndim) if axes else tuple(reversed(range(self.ndim))))
+def _transpose_method(self: Array, *axes: Any) -> Array:
+    """Dimensions in another order, given as numbers or as a tuple; reversed without one."""
+    order = axes[0] if len(axes) == 1 else axes or None
+    return manipulation.permute_dims(self, range(self.ndim)[::-1] if order is None else order)
 
 
 def _astype_method(self: Array, dtype: Any, *, copy: bool = True) -> Array:
@@ -364,5 +363,8 @@ def install() -> None:
     for name, unary in _UNARY.items():
         methods[f"__{name}__"] = _alone(unary)
     for name, method in methods.items():
+        if method is not None and not isinstance(method, property):
+            # As errors of wrong arguments call it.
+            method.__qualname__ = f"Array.{name}"
         setattr(Array, name, method)
 

@@ -1,11 +1,14 @@
 """Creation, indexing, and other shapes of the same elements, against array-api-strict."""
 
+import inspect
+
 import array_api_strict as xp
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hologram
 from hologram import array as hp
 
 from standard import arrays, both, campaign, dtypes_of, mutual_shapes, numpys, same, shapes, to_numpy
@@ -261,3 +264,67 @@ def test_reshape(data):
     same(hp.reshape(a, (first, -1)), xp.reshape(a_, (first, -1)))
     same(hp.reshape(a, (1, first, 1, a.size // first)), xp.reshape(a_, (1, first, 1, a.size // first)))
     same(hp.reshape(a, a.shape, copy=True), a_)
+
+
+def test_broadcast_views_are_not_written():
+    x = hp.asarray([1.0, 2.0, 3.0])
+    wide = hp.broadcast_to(x, (2, 3))
+    for view in (wide, wide[0], wide.T, hp.flip(wide), hp.reshape(wide, (1, 2, 3)), hp.broadcast_arrays(x, hp.ones((2, 1)))[0], hp.meshgrid(x, x)[0]):
+        for write in (
+            lambda: view.__setitem__(0, 5), lambda: view.__setitem__(..., view + 1), lambda: view.__iadd__(1), lambda: view.__setitem__(view > 2, 0),
+            lambda: hp.exp(view, out=view), lambda: view.__setitem__(hp.asarray([0]), view[:1]), lambda: np.add(view, 1, out=view),
+        ):  # fmt: skip
+            with pytest.raises(ValueError, match="read-only"):
+                write()
+        assert not np.asarray(view).flags.writeable or not view.device.on_host
+    assert x.tolist() == [1, 2, 3] and np.asarray(x).flags.writeable
+
+
+def test_shapes_that_no_memory_has():
+    z = hp.asarray(3.0)
+    wide, long = hp.broadcast_to(z, (2**40, 1)), hp.broadcast_to(z, (2**58,))
+    makes = [hp.zeros, hp.ones, lambda shape: hp.broadcast_to(z, shape), lambda shape: hp.full(shape, 1j)]
+    cases = [lambda: wide + hp.broadcast_to(z, (2**40,)), lambda: hp.zeros((1,) * 64)[None], lambda: hp.stack([long, long])]
+    cases += [lambda m=m, s=s: m(s) for m in makes for s in ((1,) * 65, (2**40, 2**40), (0, 2**62, 2**62), (10**30,), 2**60)]
+    for work in cases:
+        with pytest.raises(ValueError, match="an array has at most"):
+            work()
+    assert hp.zeros((2**40, 0)).size == 0
+
+
+def test_whatever_is_an_integer():
+    x = hp.reshape(hp.arange(6.0), (2, 3))
+    for one in (np.int64, np.array, hp.asarray):
+        assert hp.reshape(x, one(6)).shape == x.reshape(one(6)).shape == hp.zeros(one(6)).shape == (6,)
+        assert hp.tensordot(x, x.T, axes=one(1)).shape == (2, 2) and hp.fft.fftshift(x, axes=one(0)).shape == (2, 3)
+        assert hp.sum(x, axis=one(0)).tolist() == [3, 5, 7] and hp.expand_dims(x, axis=one(0)).shape == (1, 2, 3)
+        assert hp.roll(x, one(1), axis=one(0)).tolist() == [[3, 4, 5], [0, 1, 2]] and hp.median(x, axis=one(1)).tolist() == [1, 4]
+        assert hp.tile(x, one(2)).shape == (2, 6) and hp.linalg.matrix_power(hp.ones((2, 2)), one(2)).tolist() == [[2, 2], [2, 2]]
+    for several in (np.array, hp.asarray, list):
+        assert hp.sum(x, axis=several([0, 1])).item() == 15 and hp.permute_dims(x, several([1, 0])).shape == x.transpose(several([1, 0])).shape == (3, 2)
+    assert x.transpose(None).shape == x.transpose((1, 0)).shape == x.transpose(1, 0).shape == x.transpose().shape == (3, 2)
+    nans = hp.full((2, 2), float("nan"))
+    for work, error, match in [
+        *((lambda wrong=wrong: hp.reshape(x, wrong), TypeError, "shape: .* an integer or several expected") for wrong in ("a", None, 1.5, (1, "a"))),
+        (lambda: hp.fft.fft(x, axis=5), hologram.errors.AxisError, "axis: 5"), (lambda: hp.fft.fftn(x, axes=(5,)), hologram.errors.AxisError, "axes: 5"),
+        (lambda: hp.fft.fftshift(x, axes=5), hologram.errors.AxisError, "axes: 5"), (lambda: pow(x, 2, 5), TypeError, "__pow__"),
+        (lambda: hp.linalg.pinv(nans), hologram.errors.ArgumentError, "pinv"), (lambda: hp.linalg.matrix_rank(nans), hologram.errors.ArgumentError, "matrix_rank"),
+    ]:  # fmt: skip
+        with pytest.raises(error, match=match):
+            work()
+
+
+def test_functions_say_that_they_need_arrays():
+    i = hp.arange(2)
+    more = dict(astype="f4", broadcast_to=3, full_like=1, moveaxis=(0, 0), permute_dims=((0,),), repeat=2, reshape=4, roll=1, tile=2, matrix_power=2, searchsorted=1, pad=1, where=(1, 2), take=i, take_along_axis=i)  # fmt: skip
+    others = "arange asarray broadcast_shapes can_cast default_device einsum empty eye fftfreq finfo full iinfo isdtype linspace ones result_type rfftfreq zeros".split()
+    for module in (hp, hp.linalg, hp.fft):
+        for name in {*module.__all__} - {*others}:
+            function = getattr(module, name)
+            if not callable(function) or isinstance(function, (type, hp.DType)):
+                continue
+            for wrong in ([1.0], None, "a", *([] if name == "from_dlpack" else [np.ones(2)])):
+                given = more.get(name, wrong if "x2" in inspect.signature(function).parameters else ())
+                with pytest.raises(TypeError, match="array|neither|iterable|DLPack") as raised:
+                    function(wrong, *(given if isinstance(given, tuple) else (given,)))
+                assert "has no attribute" not in str(raised.value), name

@@ -445,3 +445,68 @@ def test_products_of_stacks_and_of_turned_matrices():
         for part, wide in ((ours.T, x.T), (ours[::2, ::2].T, x[::2, ::2].T), (ours[:, 5:].T, x[:, 5:].T), (hp.flip(ours).T, np.flip(x).T)):
             np.testing.assert_allclose(to_numpy(part @ hp.permute_dims(part, (1, 0))), wide @ wide.T, rtol=1e-5)
             np.testing.assert_allclose(to_numpy(hp.ones(part.shape[0], dtype=dtype, device=DEVICE) @ part), np.ones(wide.shape[0], dtype) @ wide, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_numbers_are_rounded_to_the_type_of_the_array_beside_them(dtype):
+    x = asarray([0.1, -2.5, 1e-3, 300, 0.7], dtype=dtype)
+    works = [hp.equal, hp.less_equal, hp.add, hp.multiply, hp.divide, hp.remainder, hp.floor_divide, hp.atan2, hp.maximum, hp.copysign, hp.isclose, hp.isin, hp.pow]
+    works += [operator.contains, operator.imod, operator.imul]
+    for n in (0.1, 0.7, 1 + 2.0**-11 + 2.0**-40, 1e5, 1e39, 2**70, -0.0, NAN, np.float64(0.1), True):
+        one = asarray(n, dtype=dtype)
+        for work in works:
+            for swapped in (False, True)[: 1 if work in works[-3:] else 2]:
+                found, right = (work(*(y, x + 0)[:: 1 if swapped else -1]) for y in (n, one))
+                np.testing.assert_array_equal(np.asarray(found, dtype=float), np.asarray(right, dtype=float), err_msg=f"{work} {n}")
+    if dtype == "float16":
+        assert math.isnan(float((x * 1e5 * 0)[0])) and float(hp.full((), 1 + 2.0**-11 + 2.0**-40, dtype=dtype)) == 1 + 2.0**-10
+
+
+def test_numbers_are_looked_for_as_they_are_compared():
+    x = hp.arange(5, dtype="uint8", device=DEVICE)
+    for n in (-1, 2, 300, 2.5, 10**30):
+        assert hp.isin(x, n).tolist() == (x == n).tolist() and bool(hp.isin(n, x)) == (n in x) == (not bool(hp.isin(n, x, invert=True)))
+        for side in ("left", "right"):
+            assert int(hp.searchsorted(x, n, side=side)) == np.searchsorted(np.arange(5.0), n, side=side)
+
+
+def raises(error, *works):
+    for work in works:
+        with pytest.raises(error):
+            work()
+
+
+def test_random_numbers_are_of_their_type():
+    g = hp.random.Generator(3)
+    for dtype in FLOATS:
+        for low, high in ((0, 1), (5, 6), (1e4, 1e4 + 1), (0.1, 0.1)):
+            x = to_numpy(g.uniform(20_000, low, high, dtype=dtype)).astype(float)
+            first, last = (float(asarray(bound, dtype=dtype)) for bound in (low, high))
+            assert first <= x.min() and (x.max() < last or first == last)
+    assert 2**63 < int(hp.max(g.integers(100, 0, 2**64, dtype="uint64"))) and g.integers(5, -128, 128, dtype="int8").dtype is hp.int8
+    x = asarray([[1.5, 2], [3, 4]], dtype="float16")
+    assert sorted(g.permutation(x).tolist()) == x.tolist() and g.permutation(x).dtype is hp.float16
+    raises(OverflowError, lambda: g.integers(3, 0, 257, dtype="uint8"), lambda: g.integers(3, -1, 1, dtype="uint8"), lambda: g.uniform(3, 0, 1e6, dtype="float16"))
+    raises(TypeError, lambda: g.uniform(3, dtype="int8"), lambda: g.normal(3, dtype="complex64"), lambda: hp.random.Generator(None))
+
+
+def test_single_numbers_and_complex_ones_are_the_same_every_way_in():
+    x, mask, c = hp.zeros(2, dtype="int8", device=DEVICE), asarray([True, False]), np.array([1 + 2j, 3])
+    for n in (np.array(300), np.array(-1e9), asarray(300)):
+        raises(OverflowError, lambda: asarray(n, dtype="int8"), lambda: x.__setitem__(0, n), lambda: x.__setitem__(mask, n), lambda: hp.full(2, n, dtype="int8"))
+    raises(hologram.errors.DTypeError, lambda: asarray(c, dtype=float), lambda: x.__setitem__(..., c), lambda: x.__setitem__(mask, c[:1]), lambda: np.asarray(asarray(c), dtype=float))
+    raises(OverflowError, lambda: asarray([10**400, 1.5]))
+    for kind in (int, float, complex, operator.index):
+        raises(TypeError, lambda: kind(asarray([1])), lambda: kind(asarray([[1]])))
+
+
+@pytest.mark.filterwarnings("error")
+def test_there_are_no_warnings():
+    none, c = hp.zeros((0, 2), device=DEVICE), hp.zeros((0, 2), dtype="complex64", device=DEVICE)
+    for x in (hp.median(none), hp.median(none, axis=0, keepdims=True)[0, 1], hp.mean(none), hp.mean(c), hp.mean(c, axis=0)[1], hp.var(none)):
+        assert x.item() != x.item()
+    for dtype in ("float16", "float32", "complex64"):
+        for x in (asarray(1e300, dtype=dtype), hp.full(2, 1e300, dtype=dtype)[1], hp.pad(hp.ones(1, dtype=dtype), 1, constant_values=1e300)[0]):
+            assert math.isinf(abs(x.item()))
+    assert np.asarray(asarray([1e300]), dtype="float32")[0] == hp.linspace(1e308, 1e308, 2, dtype="float32")[0].item() == INF
+    assert hp.linspace(1e308, -1e308, 3).shape == (3,)

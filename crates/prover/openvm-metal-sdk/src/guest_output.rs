@@ -50,10 +50,9 @@ impl<'a> HeldOutput<'a> {
     /// [`SdkError::GuestOutput`] if the output refuses bytes.
     pub fn release(&self) -> Result<(), SdkError> {
         let held = lock(&self.held).take();
-        let prints = held.iter().flatten();
+        let mut prints = held.iter().flatten();
         prints
-            .map(|bytes| self.output.print(bytes))
-            .collect::<io::Result<()>>()
+            .try_for_each(|bytes| self.output.print(bytes))
             .map_err(SdkError::GuestOutput)
     }
 

@@ -97,10 +97,13 @@ fn number(word: &str) -> Option<i64> {
     let digits = word
         .trim_end_matches(['u', 'U', 'l', 'L'])
         .replace('\'', "");
-    match digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
-        Some(hex) => i64::from_str_radix(hex, 16).ok(),
-        None => digits.parse().ok(),
-    }
+    let (radix, digits) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (16, &digits[2..]),
+        [b'0', b'b' | b'B', ..] => (2, &digits[2..]),
+        [b'0', _, ..] => (8, &digits[1..]),
+        _ => (10, digits.as_str()),
+    };
+    i64::from_str_radix(digits, radix).ok()
 }
 
 #[cfg(test)]
@@ -113,6 +116,10 @@ mod tests {
         for (text, expected) in [
             ("256", Some(256)),
             ("32u", Some(32)),
+            ("040", Some(32)),
+            ("0b100'000u", Some(32)),
+            ("0", Some(0)),
+            ("08", None),
             ("N", Some(32)),
             ("(M + N) * 2", Some(128)),
             ("N - 1", Some(31)),

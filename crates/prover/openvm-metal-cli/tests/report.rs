@@ -6,6 +6,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+#[cfg(unix)]
+#[path = "cli/interrupts.rs"]
+mod interrupts;
+
 /// A folder of one test, removed at the end.
 struct Folder(TempDir);
 
@@ -350,6 +354,7 @@ fn list_names_every_section() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_keeps_finished_sections() {
+    use interrupts::with_interrupts;
     let folder = Folder::new();
     let mut command = folder.command(&[
         "--device",
@@ -359,7 +364,7 @@ fn ctrl_c_keeps_finished_sections() {
         "--only",
         "submissions",
     ]);
-    let mut child = command
+    let mut child = with_interrupts(&mut command)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

@@ -241,11 +241,13 @@ fn memory_budget_of_the_environment() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_a_proof() {
+    use crate::interrupts::with_interrupts;
     use std::process::Stdio;
-    let mut child = Command::new(env!("CARGO_BIN_EXE_openvm-metal"))
-        .args([
-            "circuit", "keccakf", "-n", "500", "--runs", "100", "--device", "cpu",
-        ])
+    let mut command = Command::new(env!("CARGO_BIN_EXE_openvm-metal"));
+    command.args([
+        "circuit", "keccakf", "-n", "500", "--runs", "100", "--device", "cpu",
+    ]);
+    let mut child = with_interrupts(&mut command)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

@@ -5,5 +5,7 @@ mod bench;
 mod circuits;
 mod devices;
 mod folder;
+#[cfg(unix)]
+mod interrupts;
 mod kernels;
 mod support;

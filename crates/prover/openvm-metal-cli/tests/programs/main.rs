@@ -7,6 +7,9 @@ mod costs;
 mod evm;
 mod execution;
 mod guests;
+#[cfg(unix)]
+#[path = "../cli/interrupts.rs"]
+mod interrupts;
 mod proofs;
 #[path = "../../../openvm-metal-sdk/tests/riscv/mod.rs"]
 mod riscv;

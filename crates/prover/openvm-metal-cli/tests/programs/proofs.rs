@@ -383,11 +383,12 @@ fn prove_on_several_devices() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_leaves_no_file() {
+    use crate::interrupts::with_interrupts;
     use std::{process::Stdio, time::Duration};
     let folder = Folder::new();
     let (elf, input) = (elf("json"), guest("json", "input.json"));
     let mut prove = command(&["prove", "stark", &elf, "--input", &input, "--device", "cpu"]);
-    let child = prove
+    let child = with_interrupts(&mut prove)
         .current_dir(&folder.0)
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -12,6 +12,7 @@ use std::{
 use serde_json::{json, Value};
 
 use crate::{
+    interrupts::with_interrupts,
     riscv::{addi, hint_random, jal, lui, print, reveal, sw, terminate, TEXT},
     support::{command, elf, fails, guest, json, run, succeeds, text, Folder},
 };
@@ -407,7 +408,7 @@ fn ignored_interrupts_stay_ignored() {
     let path = program(&folder, "loop.elf", &[line, vec![jal(0, back)]].concat());
     for (is_ignored, status) in [(true, 1), (false, 130)] {
         let trap = if is_ignored { "trap '' INT; " } else { "" };
-        let mut child = Command::new("sh")
+        let mut child = with_interrupts(&mut Command::new("sh"))
             .args(["-c", &format!("{trap}exec \"$0\" run \"$1\"")])
             .args([env!("CARGO_BIN_EXE_openvm-metal"), &path])
             .stdout(Stdio::piped())

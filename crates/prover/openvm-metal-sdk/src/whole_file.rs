@@ -42,7 +42,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Writes a file, or nothing, in place of a file or a link: what a link names stays as it is.
 ///
 /// # Errors
-/// What the system says, also if a folder stands there, or the folder takes no new file. What was there is as it was.
+/// The system's error, also if a folder stands there, or the folder takes no new file. The old file stays as it was.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Unfinished::create(path)?.write(path, bytes)
 }

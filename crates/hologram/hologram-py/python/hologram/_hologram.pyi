@@ -282,7 +282,7 @@ class Array:
         """Bytes from one index to the next along each dimension, as NumPy's; computes the array."""
     @property
     def readonly(self) -> bool:
-        """Whether it is a broadcast view that shows elements several times, or a part of one: these are not written."""
+        """True for a broadcast view that shows elements several times, or a part of one: these are not written."""
     @property
     def pending(self) -> bool:
         """Whether operations are recorded that were not computed yet."""

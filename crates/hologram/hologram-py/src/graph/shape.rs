@@ -9,9 +9,9 @@ use pyo3::types::{PyInt, PyTuple};
 
 use crate::errors::exception;
 
-/// As NumPy has them.
+/// Limit of dimensions, the same as NumPy's.
 const MOST_DIMENSIONS: usize = 64;
-/// Elements of 16 bytes that memory has addresses for.
+/// Limit of elements: memory has addresses for as many of 16 bytes.
 const MOST_ELEMENTS: usize = isize::MAX as usize / 16;
 
 /// Extents, which many arrays and nodes share.

@@ -24,7 +24,7 @@ pub struct Leaf {
     pub offset: usize,
     /// Elements along each dimension.
     pub strides: Arc<[isize]>,
-    /// Whether it is a broadcast view that shows elements several times, or a part of one: these are not written.
+    /// Mark of a broadcast view that shows elements several times, or of a part of one: these are not written.
     pub readonly: bool,
 }
 

@@ -179,7 +179,7 @@ impl SdkArgs {
     /// The bits of security that are known before aggregation keys are made.
     ///
     /// # Errors
-    /// If the configuration has no circuit, or deferral circuits, which no command gives, or the bits are refused.
+    /// A configuration that has no circuit, or deferral circuits, which no command gives, and bits that are refused.
     pub fn security_bits(&self, sdk: &MetalSdk) -> Result<f64> {
         // Proofs of segments alone would say nothing about what the circuits computed.
         sdk.check_deferral()?;

@@ -371,22 +371,17 @@ fn app(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
     report.total += report.verify;
     report.security_bits = verified.security_bits;
     drop(output);
-    let Prepared {
-        program,
-        sdk,
-        paths,
-        bar,
-        ..
-    } = prepared;
-    bar.finish();
+    prepared.bar.finish();
 
     let mut outputs = Outputs::default();
-    let proof = outputs.write(&paths.proof, |path| files::write_app_proof(path, &proof))?;
-    let key = sdk.app_vk()?;
-    let vk = outputs.write(&paths.vk, |path| files::write_app_vk(path, &key))?;
+    let proof = outputs.write(&prepared.paths.proof, |path| {
+        files::write_app_proof(path, &proof)
+    })?;
+    let key = prepared.sdk.app_vk()?;
+    let vk = outputs.write(&prepared.paths.vk, |path| files::write_app_vk(path, &key))?;
     let printed = ProofReport {
         kind: "app",
-        program: program.name,
+        program: prepared.program.name,
         public_values: hex::encode(&verified.public_values),
         proof_file_bytes: file_bytes(&proof),
         proof,
@@ -398,7 +393,7 @@ fn app(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
     }
     .print(args.json);
     outputs.finish()?;
-    leave(sdk);
+    leave(prepared.sdk);
     printed
 }
 
@@ -421,17 +416,10 @@ fn stark(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
     let proved = prepared.proving(args.json, || sdk.prove(exe.clone(), input, &options));
     let proved = proved.map_err(|error| program.at_place(error))?;
     drop(output);
-    let Prepared {
-        program,
-        sdk,
-        paths,
-        bar,
-        ..
-    } = prepared;
-    bar.finish();
+    prepared.bar.finish();
 
     let mut outputs = Outputs::default();
-    let proof = outputs.write(&paths.proof, |path| {
+    let proof = outputs.write(&prepared.paths.proof, |path| {
         files::write_proof_with_security(path, &proved.proof, proved.report.security_bits)
     })?;
     let bits = proved.report.security_bits;
@@ -439,20 +427,20 @@ fn stark(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
         app_exe_commit: proved.baseline.app_exe_commit.into(),
         app_vm_commit: app_vm_commit(&proved.baseline),
     };
-    let commit = outputs.write(&paths.commit, |path| {
+    let commit = outputs.write(&prepared.paths.commit, |path| {
         files::write_commit_with_security(path, &commits, bits)
     })?;
-    let baseline = outputs.write(&paths.baseline, |path| {
+    let baseline = outputs.write(&prepared.paths.baseline, |path| {
         files::write_baseline_with_security(path, &proved.baseline, bits)
     })?;
     let key = VmStarkVerifyingKey {
-        mvk: (*sdk.agg_vk()?).clone(),
+        mvk: (*prepared.sdk.agg_vk()?).clone(),
         baseline: proved.baseline,
     };
-    let vk = outputs.write(&paths.vk, |path| files::write_stark_vk(path, &key))?;
+    let vk = outputs.write(&prepared.paths.vk, |path| files::write_stark_vk(path, &key))?;
     let printed = ProofReport {
         kind: "stark",
-        program: program.name,
+        program: prepared.program.name,
         public_values: hex::encode(&proved.public_values),
         proof_file_bytes: file_bytes(&proof),
         proof,
@@ -464,6 +452,6 @@ fn stark(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
     }
     .print(args.json);
     outputs.finish()?;
-    leave(sdk);
+    leave(prepared.sdk);
     printed
 }

@@ -111,34 +111,27 @@ pub fn prove(
     let proved = sdk.prove_root(&baseline, &proof, &options)?;
     let bits = proved.verified.security_bits.min(sdk.security_bits()?);
     drop(output);
-    let Prepared {
-        program,
-        sdk,
-        paths,
-        bar,
-        ..
-    } = prepared;
-    bar.finish();
+    prepared.bar.finish();
 
     let mut outputs = Outputs::default();
-    let proof = outputs.write(&paths.proof, |path| {
+    let proof = outputs.write(&prepared.paths.proof, |path| {
         files::write_root_proof(path, &proved.proof)
     })?;
     let commits = AppExecutionCommit {
         app_exe_commit: baseline.app_exe_commit.into(),
         app_vm_commit: app_vm_commit(&baseline),
     };
-    let commit = outputs.write(&paths.commit, |path| {
+    let commit = outputs.write(&prepared.paths.commit, |path| {
         files::write_commit_with_security(path, &commits, bits)
     })?;
-    let baseline = outputs.write(&paths.baseline, |path| {
+    let baseline = outputs.write(&prepared.paths.baseline, |path| {
         files::write_baseline_with_security(path, &baseline, bits)
     })?;
-    let key = sdk.root_vk()?;
-    let vk = outputs.write(&paths.vk, |path| files::write_root_vk(path, &key))?;
+    let key = prepared.sdk.root_vk()?;
+    let vk = outputs.write(&prepared.paths.vk, |path| files::write_root_vk(path, &key))?;
     let report = RootReport {
         kind: "root",
-        program: program.name,
+        program: prepared.program.name,
         public_values: hex::encode(&proved.verified.public_values),
         proof_file_bytes: file_bytes(&proof),
         proof,

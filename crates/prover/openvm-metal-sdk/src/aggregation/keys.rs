@@ -48,7 +48,7 @@ impl TreeCircuits {
     /// deferral circuits whose computations nodes may join with an execution.
     ///
     /// # Errors
-    /// If the parameters do not go together.
+    /// [`SdkError::Config`] for parameters that do not go together.
     pub fn generate(
         app_vk: Arc<MultiStarkVerifyingKey<SC>>,
         config: &AggregationConfig,

@@ -165,26 +165,18 @@ def siblings(r, text, kernel):
         yield threads_of(len(found), 64, {"siblings": np.array(found)}, tree=tree, queries=queries, p=p)
 
 
-@case("grind_slice", "grind_sponge")
+@case("grind_slice")
 def grind(r, text, kernel):
     p2 = o.Poseidon2(text)
     for position, bits, start in [(0, 4, 0), (5, 3, 1000), (7, 6, 77)]:
         state, threads = r.fp(1, 16), 512
-        start = start if kernel == "grind_slice" else 0
         tried = np.repeat(state, threads, 0)
         tried[:, position] = np.arange(threads) + start
         hit = np.flatnonzero((p2.permute(tried)[:, 7] & np.uint64((1 << bits) - 1)) == 0)
         best = np.array([hit[0] if len(hit) else 0xFFFFFFFF], np.uint32)
         begun = np.array([0xFFFFFFFF], np.uint32)
-        if kernel == "grind_slice":
-            p = np.concatenate(
-                [o.montgomery(state[0]), np.array([position, (1 << bits) - 1, start, threads], np.uint32)]
-            )
-            yield threads_of(threads, 64, {"best": best}, best=begun, p=p)
-        else:
-            words = np.concatenate([o.montgomery(state[0]), np.array([position, 8, 0, 0], np.uint32)])
-            p = params("IIIII", (1 << bits) - 1, 0, 0, threads, 128)
-            yield Case((2, 1, 1), 64, {"state": words, "best": begun, "p": p}, {"best": best})
+        p = np.concatenate([o.montgomery(state[0]), np.array([position, (1 << bits) - 1, start, threads], np.uint32)])
+        yield threads_of(threads, 64, {"best": best}, best=begun, p=p)
 
 
 @case("transcript_step")

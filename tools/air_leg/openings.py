@@ -23,13 +23,6 @@ def contract(r, text, kernel):
         yield threads_of(length, 64, {"out": out}, **{"in": cells, "weights": weights, "p": p})
 
 
-@case("whir_powers")
-def whir_powers(r, text, kernel):
-    for count, at in [(1, 0), (100, 2)]:
-        log = r.ext(3)
-        yield threads_of(count, 64, {"powers": o.powers(log[at], count)}, log=log, p=params("II", count, at))
-
-
 def pair_sums(c, w):
     """Values at 1 and 2 of the sum of c(X) (w as a line) over pairs, with the coefficients of c that the kernel takes."""
     s = o.add(c[::2], c[1::2])
@@ -42,8 +35,8 @@ def whir_rounds(r, text, kernel):
     for groups, block, threads in [(1, 1, 32), (3, 48, 64), (2, 256, 256)]:
         folds, count = "fold" in kernel, groups * block
         size = count * (4 if folds else 2)
-        c, w, log = r.ext(size), r.ext(size), r.ext(2)
-        p, results, x = params("II", block, 1), {}, log[1]
+        c, w, x = r.ext(size), r.ext(size), r.ext()
+        p, results = params("4II", x, block) if folds else params("I", block), {}
         if folds:
             # c has coefficients, w has values at 0 and 1 after a change of basis.
             c_next = o.add(c[::2], o.emul(c[1::2], x))
@@ -51,24 +44,11 @@ def whir_rounds(r, text, kernel):
             w_next = o.add(o.sub(w[::2], w[1::2]), o.emul(o.sub(twice, w[::2]), x))
             results = {"c_out": c_next, "w_out": w_next}
         if kernel == "whir_fold_tables":
-            yield threads_of(size // 2, 64, results, c=c, w=w, log=log, p=params("II", size // 2, 1))
+            yield threads_of(size // 2, 64, results, c=c, w=w, p=params("4II", x, size // 2))
             continue
         terms = pair_sums(c_next, w_next) if folds else pair_sums(c, w)
         results["partial"] = o.esum(terms.reshape(2, groups, block, 4), 2).transpose(1, 0, 2)
-        yield Case((groups, 1, 1), threads, {"c": c, "w": w, "p": p} | ({"log": log} if folds else {}), results)
-
-
-@case("whir_evaluate")
-def evaluate(r, text, kernel):
-    for groups, block, threads in [(1, 32, 32), (3, 128, 64)]:
-        c, log = r.ext(groups * block), r.ext(2)
-        terms = o.emul(c, o.powers(log[1], len(c)))
-        yield Case(
-            (groups, 1, 1),
-            threads,
-            {"c": c, "log": log, "p": params("II", block, 1)},
-            {"partial": o.esum(terms.reshape(groups, block, 4), 1)},
-        )
+        yield Case((groups, 1, 1), threads, {"c": c, "w": w, "p": p}, results)
 
 
 @case("whir_power_tables")
@@ -182,17 +162,6 @@ def products(r, text, kernel):
     for threads, rounds in [(1, 0), (100, 5)]:
         out = np.array([36 * pow(i, rounds + 1, o.P) % o.P for i in range(threads)], np.uint64)
         yield threads_of(threads, 64, {"out": out}, p=params("II", threads, rounds))
-
-
-@case("whir_query_points")
-def query_points(r, text, kernel):
-    for queries, log_leaves in [(1, 3), (70, 11)]:
-        drawn, omega = r.fp(queries + 4), o.root(log_leaves)
-        indices = (drawn[:queries] & np.uint64((1 << log_leaves) - 1)).astype(np.uint32)
-        points = np.array([pow(omega, int(i), o.P) for i in indices], np.uint64)
-        results = {"indices": indices, "points": points, "gammas": o.powers(drawn[queries:], queries + 2)[2:]}
-        p = params("III", int(o.montgomery(omega)), queries, log_leaves)
-        yield threads_of(queries, 64, results, drawn=drawn, p=p)
 
 
 @case("bench_copy", "constraint_fill_leaves")

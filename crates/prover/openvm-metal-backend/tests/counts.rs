@@ -143,8 +143,8 @@ constraints, round 0           4    1       4    1       4    1
 constraints, MLE rounds       10    3      12    1      12    1
 constraints, all              15    5      17    3      17    3
 stacked reduction              4    2      30    2      30    2
-WHIR                          25   12      97    2      67    2
-proof                         51   20     161    8     123    8
+WHIR                          25   12      27   12      27   12
+proof                         51   20      91   18      83   18
 ",
     );
 }
@@ -164,8 +164,8 @@ constraints, round 0           4    1       4    1       5    1
 constraints, MLE rounds       25    8      35    1      35    1
 constraints, all              30   10      40    3      41    3
 stacked reduction              8    3      34    2      34    2
-WHIR                          29   13      98    2      69    2
-proof                         90   27     205    8     162    8
+WHIR                          29   13      30   13      31   13
+proof                         90   27     137   19     124   19
 ",
     );
 }
@@ -185,8 +185,8 @@ constraints, round 0           4    1       4    1       4    1
 constraints, MLE rounds       10    3      12    1      12    1
 constraints, all              15    5      17    3      17    3
 stacked reduction              4    2      30    2      30    2
-WHIR                          41   12     113    2      83    2
-proof                         67   20     177    8     139    8
+WHIR                          41   12      43   12      43   12
+proof                         67   20     107   18      99   18
 ",
     );
 }
@@ -205,8 +205,8 @@ constraints, round 0           5    1       5    1       5    1
 constraints, MLE rounds       17    5      21    1      21    1
 constraints, all              58   28      74    4      74    4
 stacked reduction             10    3      30    2      30    2
-WHIR                          37   11     109    2     109    2
-proof                        112   43     225    9     222    9
+WHIR                          37   11      42   11      42   11
+proof                        112   43     158   18     155   18
 ",
     );
 }
@@ -278,8 +278,8 @@ constraints, round 0           5    1       5    1       5    1
 constraints, MLE rounds       84    3      86    1      86    1
 constraints, all             183   15     196    4     196    4
 stacked reduction              8    4      30    2      30    2
-WHIR                          26   10      86    2      86    2
-proof                        241   30     345    9     345    9
+WHIR                          26   10      30   10      30   10
+proof                        241   30     289   17     289   17
 ",
     );
 }
@@ -298,8 +298,8 @@ constraints, round 0           5    1       5    1       5    1
 constraints, MLE rounds      131    3     133    1     133    1
 constraints, all             274   15     287    4     287    4
 stacked reduction             56    4      78    2      78    2
-WHIR                         593   10     653    2     653    2
-proof                        947   30    1048    9    1048    9
+WHIR                         593   10     597   10     597   10
+proof                        947   30     992   17     992   17
 ",
     );
 }

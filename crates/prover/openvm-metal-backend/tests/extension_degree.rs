@@ -31,9 +31,8 @@ kernel void extension_operations(device const FpExt* x [[buffer(0)]], device con
     FpExtL a = lane_load(x, i), b = lane_load(y, i);
     FpL c = lane_load(z, i);
     FpExt same = y[0];
-    FpExtL r[14] = {a + b, a - b, -a, a * b, a * same, same * c, a * c, a * z[0], a + c, a - c, c - a, fpext_square(a), fpext_inv(a),
-                    fpext_pow(a, 1000003u)};
-    for (uint k = 0; k < 14u; k++) lane_store(out, i + ulong(k) * ulong(n), r[k]);
+    FpExtL r[13] = {a + b, a - b, -a, a * b, a * same, same * c, a * c, a * z[0], a + c, a - c, c - a, fpext_square(a), fpext_inv(a)};
+    for (uint k = 0; k < 13u; k++) lane_store(out, i + ulong(k) * ulong(n), r[k]);
 }
 ";
 
@@ -185,7 +184,6 @@ fn operations<E: ExtensionField<F>>(kernels: &Kernels<'_>, rng: &mut CheckRng) -
                 E::from(c) - a,
                 a.square(),
                 a.try_inverse().unwrap_or(E::ZERO),
-                a.exp_u64(1_000_003),
             ]
         };
         let expected: Vec<_> = (0..n).map(results).collect();
@@ -193,7 +191,7 @@ fn operations<E: ExtensionField<F>>(kernels: &Kernels<'_>, rng: &mut CheckRng) -
             input(&words(&x)),
             input(&words(&y)),
             input(&z),
-            Out(14 * n * degree::<E>()),
+            Out(13 * n * degree::<E>()),
             value(&[as_bytes(&[n as u32])]),
         ];
         let out = kernels.run("extension_operations", Grid::threads(n), &arguments)?;

@@ -177,15 +177,6 @@ template <typename U> inline FpExtT<U> fpext_inv(FpExtT<U> a) {
 #else
 #error "kernels have no arithmetic of this degree"
 #endif
-template <typename U> inline FpExtT<U> fpext_pow(FpExtT<U> b, uint e) {
-    FpExtT<U> r = fpext_one<U>();
-    while (e != 0u) {
-        if ((e & 1u) != 0u) r = r * b;
-        b = fpext_square(b);
-        e >>= 1;
-    }
-    return r;
-}
 
 #if LANE_WIDTH > 1
 inline FpExtL fpext_lanes(FpExt a) {

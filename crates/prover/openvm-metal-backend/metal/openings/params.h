@@ -111,62 +111,12 @@ struct WhirBatchParams {
 
 struct WhirRoundParams {
     uint block;  // pairs of one threadgroup
-    uint r;      // index of the challenge to fold by
-};
-
-struct WhirExchangeParams {
-    uint groups;   // threadgroups that left sums
-    uint sums;     // of each: 1 or 2
-    uint samples;  // 0 or 1
-    uint at;       // where the log goes on
-};
-
-struct WhirChallengeParams {
-    uint slot;  // of the witness
-    uint at;    // where the log goes on
-    uint work;  // 1: a witness is observed
-};
-
-struct WhirDrawParams {
-    uint slot;   // of the witness
-    uint work;   // 1: a witness is observed
-    uint count;  // words
-};
-
-struct WhirPowersParams {
-    uint count;
-    uint at;  // index of the base
-};
-
-struct WhirFoldWeightParams {
-    uint l_skip;
-    uint k;          // variables
-    uint log_block;  // inputs of a block
-    uint alpha;      // index of the first challenge
-    uint stride;     // distance of challenges
-};
-
-struct WhirQueryParams {
-    Fp omega;  // generator of the leaves' domain
-    uint queries;
-    uint log_leaves;
-};
-
-struct WhirTermParams {
-    uint log_low;   // entries of a low table
-    uint log_high;  // entries of a high table
-    uint z;         // index of the point
-    uint product;   // 1: there is a term before
-};
-
-struct WhirEvaluateParams {
-    uint block;  // coefficients of one threadgroup
-    uint z;      // index of the point
 };
 
 struct WhirFoldParams {
-    uint len;  // of the folded tables
-    uint r;    // index of the challenge
+    FpExt r;     // challenge to fold by
+    uint count;  // pairs of one threadgroup if the round is summed, else elements of a folded table
+    uint unused[3];
 };
 
 struct WhirWeightParams {

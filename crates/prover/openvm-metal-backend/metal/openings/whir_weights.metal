@@ -14,55 +14,6 @@ inline FpL whir_power(Fp base, uint_l i, uint bits) {
     return r;
 }
 
-/// What was sampled for the queries of a round, `drawn`: a word for each, then gamma. Query i has leaf indices[i], the low bits of its
-/// word, the point omega^indices[i] and the factor gamma^(i + 2). One query per thread.
-/// Cost: 2 * p.log_leaves + 200 products, 32 bytes per thread.
-/// Lengths: drawn p.queries + 4, indices, points, gammas p.queries.
-/// Requires: p.log_leaves < 32.
-kernel void whir_query_points(
-    device const Fp* drawn [[buffer(0)]],
-    device uint* indices [[buffer(1)]],
-    device Fp* points [[buffer(2)]],
-    device FpExt* gammas [[buffer(3)]],
-    constant WhirQueryParams& p [[buffer(4)]],
-    uint gid [[thread_position_in_grid]]) {
-    if (gid >= p.queries) return;
-    uint index = fp_to_u32(drawn[gid]) & ((1u << p.log_leaves) - 1u);
-    FpExt gamma = fpext_from_words(drawn, p.queries, 1u);
-    indices[gid] = index;
-    points[gid] = fp_pow(p.omega, index);
-    gammas[gid] = fpext_pow(gamma, gid + 2u);
-}
-
-/// The tables of `whir_update_weights`' terms: if p.product is 1 first the product of `eq`'s halves and scale[0], then
-/// gamma z^(k 2^log_low + j), z = log[p.z], `gamma` its four words. An entry of each table per thread.
-/// Cost: 2 * (p.log_low + p.log_high) + 2 ext products, 64 bytes per thread.
-/// Lengths: log p.z + 1, gamma 4, eq p.product * ((1 << p.log_low) + (1 << p.log_high)), scale p.product,
-/// term_low p.product + 1 << p.log_low, term_high p.product + 1 << p.log_high.
-/// Requires: p.product <= 1, p.log_low + p.log_high < 32.
-kernel void whir_term_tables(
-    device const FpExt* log [[buffer(0)]],
-    device const Fp* gamma [[buffer(1)]],
-    device const FpExt* eq [[buffer(2)]],
-    device const FpExt* scale [[buffer(3)]],
-    device FpExt* term_low [[buffer(4)]],
-    device FpExt* term_high [[buffer(5)]],
-    constant WhirTermParams& p [[buffer(6)]],
-    uint gid [[thread_position_in_grid]]) {
-    if (gid >= max(1u << p.log_low, 1u << p.log_high)) return;
-    uint low = 1u << p.log_low, high = 1u << p.log_high;
-    FpExt z = log[p.z];
-    if (gid < low) {
-        if (p.product != 0u) term_low[gid] = eq[gid];
-        term_low[p.product * low + gid] = fpext_pow(z, gid);
-    }
-    if (gid < high) {
-        if (p.product != 0u) term_high[gid] = eq[low + gid] * scale[0];
-        FpExt factor = fpext_from_words(gamma, 0u, 1u);
-        term_high[p.product * high + gid] = factor * fpext_pow(z, gid << p.log_low);
-    }
-}
-
 /// One threadgroup per query i: low[i * 2^log_low + j] = z_i^j and high[k * queries + i] =
 /// gamma_i z_i^(k 2^log_low).
 /// Cost: (2 * p.log_low << p.log_low) + (2 * p.log_high + 4 << p.log_high) products,

@@ -5,13 +5,13 @@
 //! `sample` permutes because something was absorbed, exactly one permutation lies between them and the
 //! sample is `state[7]`: one kernel serves all eight positions.
 
-use openvm_metal_common::{CommandStream, DeviceProfile, Grid, MetalBuffer, MetalError};
+use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
 use p3_symmetric::Permutation;
 
 use crate::host_poseidon2::HostPoseidon2;
 use crate::kernels;
-use crate::params::{GrindParams, GrindSpongeParams, TranscriptState};
+use crate::params::GrindParams;
 use crate::prelude::{F, RATE};
 
 #[cfg(test)]
@@ -77,65 +77,6 @@ pub fn grind_smallest(
             format!("none for {bits} bits"),
         )
     })
-}
-
-/// Most bits of work whose witness is searched on the device's transcript.
-pub(crate) const MOST_BITS: usize = 23;
-/// Up to so many bits candidates cost nothing.
-const FEW_BITS: usize = 10;
-// Kernels that make the word `u32::MAX`, which stands for no witness, a field element must not make a candidate of it.
-const _: () = assert!(candidates(MOST_BITS) <= u32::MAX % F::ORDER_U32);
-
-/// Candidates that hold no witness with probability `e^-16`, or `e^-128` for few bits.
-pub(crate) const fn candidates(bits: usize) -> u32 {
-    let times = if bits <= FEW_BITS { 7 } else { 4 };
-    1 << (bits + times)
-}
-
-/// Threads of a dispatch that searches there, a power of two: each tests candidates until it is past a witness, so that all have to run at once.
-fn threads(profile: &DeviceProfile) -> u32 {
-    1 << (profile.threads_in_flight() / 2).max(1).ilog2()
-}
-
-/// Candidates of a dispatch that searches there: what the device tests in some 12 ms, as modelled. A part of the threads would take as long for
-/// them as all, so the run time must have no reason to cut it.
-pub(crate) fn at_a_time(profile: &DeviceProfile) -> u32 {
-    const PER_SECOND: u64 = 80;
-    const PRODUCTS: u64 = 564;
-    let tested = profile.products_per_second / (PER_SECOND * PRODUCTS);
-    u32::try_from(tested).unwrap_or(u32::MAX)
-}
-
-/// Encodes the search for the smallest witness of the sponge in `state` among that many candidates, a power of two, which goes to element
-/// `slot` of `best`, `u32::MAX` before. A dispatch takes `at_a_time` of them, rounded down to a power of two, but no fewer than there are
-/// threads; behind a witness dispatches end at once.
-///
-/// # Errors
-/// If the device fails.
-pub(crate) fn grind_sponge(
-    s: &CommandStream,
-    state: &MetalBuffer<TranscriptState>,
-    best: &mut MetalBuffer<u32>,
-    slot: usize,
-    bits: usize,
-    candidates: u32,
-    at_a_time: u32,
-) -> Result<(), MetalError> {
-    let threads = candidates.min(threads(s.context().device_profile()));
-    let step = (1 << at_a_time.max(1).ilog2()).clamp(threads, candidates);
-    for first in (0..candidates).step_by(step as usize) {
-        let params = GrindSpongeParams {
-            mask: (1 << bits) - 1,
-            slot: slot as u32,
-            first,
-            end: first + step,
-            threads,
-            unused: [0; 3],
-        };
-        let grid = Grid::threads(threads as usize);
-        kernels::grind_sponge(s, grid, state, &mut *best, &params)?;
-    }
-    Ok(())
 }
 
 /// True if the sponge of `params` accepts the candidate.

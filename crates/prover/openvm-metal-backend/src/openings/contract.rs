@@ -116,12 +116,6 @@ impl Contraction {
         Ok(())
     }
 
-    /// The rest on the device of one table, which starts at 0, if it was summed there, and the weights that its elements have, on top of
-    /// the `2^keep` lowest index bits.
-    pub fn left(&self) -> (Option<&MetalBuffer<EF>>, Vec<EF>) {
-        (self.summed.as_ref(), tensor::expand(&self.rest, EF::ONE))
-    }
-
     /// Slices to read back: one for each table. `input` is the slice given to [`Self::encode`].
     pub fn slices<'a>(&'a self, input: MetalSlice<'a, EF>) -> Vec<MetalSlice<'a, EF>> {
         let source = self

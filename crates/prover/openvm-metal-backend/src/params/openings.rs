@@ -2,7 +2,7 @@
 
 use openvm_metal_common::DeviceElem;
 
-use crate::prelude::{EF, F};
+use crate::prelude::EF;
 
 /// Neighbouring columns of one length in a range of a stacked matrix.
 #[derive(Clone, Copy, Debug, Default)]
@@ -208,121 +208,23 @@ pub struct WhirBatchParams {
     pub accumulate: u32,
 }
 
-/// One round of the WHIR sumcheck.
+/// Sums of a round of the WHIR sumcheck.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct WhirRoundParams {
     /// Pairs of one threadgroup.
     pub block: u32,
-    /// Index of the challenge to fold by.
-    pub r: u32,
 }
 
-/// Sums to observe, and what is sampled after them.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct WhirExchangeParams {
-    /// Threadgroups that left sums.
-    pub groups: u32,
-    /// Sums of each: 1 or 2.
-    pub sums: u32,
-    /// Challenges: 0 or 1.
-    pub samples: u32,
-    /// Place where the log goes on.
-    pub at: u32,
-}
-
-/// A witness to observe, and the challenge after it.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct WhirChallengeParams {
-    /// Slot of the witness.
-    pub slot: u32,
-    /// Place where the log goes on.
-    pub at: u32,
-    /// 1: a witness is observed.
-    pub work: u32,
-}
-
-/// A witness to observe, and the words that are sampled after it.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct WhirDrawParams {
-    /// Slot of the witness.
-    pub slot: u32,
-    /// 1: a witness is observed.
-    pub work: u32,
-    /// Words.
-    pub count: u32,
-}
-
-/// Powers of an element of the log.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct WhirPowersParams {
-    pub count: u32,
-    /// Index of the base.
-    pub at: u32,
-}
-
-/// The fold by the challenges of the first round.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct WhirFoldWeightParams {
-    pub l_skip: u32,
-    /// Variables.
-    pub k: u32,
-    /// Inputs of a block, as a logarithm.
-    pub log_block: u32,
-    /// Index of the first challenge.
-    pub alpha: u32,
-    /// Distance of challenges.
-    pub stride: u32,
-}
-
-/// The queries of a round.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct WhirQueryParams {
-    /// Generator of the leaves' domain.
-    pub omega: F,
-    pub queries: u32,
-    /// Leaves, as a logarithm.
-    pub log_leaves: u32,
-}
-
-/// Terms of a weight update that are products of two tables.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct WhirTermParams {
-    /// Entries of a low table, as a logarithm.
-    pub log_low: u32,
-    /// Entries of a high table, as a logarithm.
-    pub log_high: u32,
-    /// Index of the point.
-    pub z: u32,
-    /// 1: there is a term before.
-    pub product: u32,
-}
-
-/// The polynomial at a point of the log.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct WhirEvaluateParams {
-    /// Coefficients of one threadgroup.
-    pub block: u32,
-    /// Index of the point.
-    pub z: u32,
-}
-
-/// The fold by a challenge of the log.
+/// A fold of the tables of the WHIR sumcheck.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct WhirFoldParams {
-    /// Length of the folded tables.
-    pub len: u32,
-    /// Index of the challenge.
-    pub r: u32,
+    /// Challenge to fold by.
+    pub r: EF,
+    /// Pairs of one threadgroup if the round is summed, else elements of a folded table.
+    pub count: u32,
+    pub unused: [u32; 3],
 }
 
 /// The update of the WHIR weights after a query phase.

@@ -1,13 +1,11 @@
 //! Proof-of-work witnesses against the reference's transcript.
 
-use openvm_metal_common::MetalBuffer;
 use openvm_stark_backend::FiatShamirTranscript;
 use openvm_stark_sdk::config::baby_bear_poseidon2::{default_duplex_sponge, DuplexSponge};
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
 
 use super::{compare, refused, Check, CheckEnv, CheckFailure};
-use crate::grind::{at_a_time, candidates, grind_smallest, grind_sponge};
-use crate::params::TranscriptState;
+use crate::grind::grind_smallest;
 use crate::prelude::{F, SC};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -49,22 +47,6 @@ fn smallest_witness(env: &mut CheckEnv) -> Result<(), CheckFailure> {
                 .map(F::from_u32)
                 .find(|&w| accepts(&sponge, bits, w));
             compare(what, &[Some(witness)], &[expected])?;
-            if bits <= 11 {
-                let state = TranscriptState {
-                    cells: *sponge.state(),
-                    absorb_idx: sponge.absorb_idx() as u32,
-                    sample_idx: sponge.sample_idx() as u32,
-                    ..TranscriptState::default()
-                };
-                let state = MetalBuffer::from_host(env.s, &[state])?;
-                for at_a_time in [at_a_time(env.s.context().device_profile()), 300] {
-                    let mut best = MetalBuffer::from_host(env.s, &[u32::MAX; 2])?;
-                    let among = candidates(bits);
-                    grind_sponge(env.s, &state, &mut best, 1, bits, among, at_a_time)?;
-                    let found = best.to_host(env.s)?[1];
-                    compare(what, &[Some(F::from_u32(found))], &[expected])?;
-                }
-            }
         }
     }
     Ok(())

@@ -146,21 +146,6 @@ fn transcripts_that_differ_are_noticed_in_every_phase() {
     let (proved, opened) = fibonacci_by(&engine, 64, [&mut right(), &mut wrong()]);
     proved.expect("the same transcript");
     differ(opened.expect("a point"), "openings.stacked_reduction");
-
-    // Without variables to reduce by, WHIR samples first.
-    let flat = Small {
-        l_skip: 4,
-        n_stack: 0,
-        k_whir: 2,
-        log_final_poly_len: 0,
-        ..SMALL[0]
-    };
-    let engine = on_devices_transcript(flat);
-    let mut right = engine.initial_transcript();
-    let mut wrong = transcript(&engine);
-    let (proved, opened) = fibonacci_by(&engine, 16, [&mut right, &mut wrong]);
-    proved.expect("the same transcript");
-    differ(opened.expect("a point"), "openings.whir");
 }
 
 /// A device that finds a witness for another permutation than the host's.

@@ -16,7 +16,7 @@ use crate::{
     commits::{random_shape, Commit, Shape},
     contexts,
     params::{Small, SMALL},
-    transcript::{on_device, prover_config, SmallestWitness},
+    transcript::{prover_config, SmallestWitness},
 };
 
 fn tree(s: &CommandStream, commit: &Commit) -> MerkleTreeMetal<F> {
@@ -39,7 +39,7 @@ fn check(seed: u64, mut params: SystemParams, shapes: &[Shape], gate: usize) {
     check_params(seed, params, shapes, gate);
 }
 
-/// Proves with the reference, with host gates 0, `gate` and "everything" on each device, and on the device's transcript.
+/// Proves with the reference, and with host gates 0, `gate` and "everything" on each device.
 fn check_params(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) {
     let rng = &mut StdRng::seed_from_u64(seed);
     let config = SC::default_from_params(params.clone());
@@ -71,7 +71,7 @@ fn check_params(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) 
 
     for ctx in contexts() {
         let s = ctx.stream();
-        for gate in [Some(0), Some(gate), Some(30), None] {
+        for gate in [0, gate, 30] {
             let ranges: Vec<_> = commits.iter().map(|c| c.ranges(rng, &s)).collect();
             let trees: Vec<_> = commits.iter().map(|c| tree(&s, c)).collect();
             let views: Vec<WhirCommit<'_>> = commits
@@ -84,16 +84,11 @@ fn check_params(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) 
                     kept: KeptCodewords::All,
                 })
                 .collect();
-            let config = prover_config(gate);
-            let (proof, found) = match gate {
-                Some(_) => {
-                    let transcript = SmallestWitness::new(seed);
-                    prove(&s, &config, transcript, &params, &views, &u)
-                }
-                None => prove(&s, &config, on_device(&s, seed), &params, &views, &u),
-            };
+            let config = prover_config(Some(gate));
+            let transcript = SmallestWitness::new(seed);
+            let (proof, found) = prove(&s, &config, transcript, &params, &views, &u);
             let what = format!(
-                "seed {seed}, gate {gate:?}, {:?}, {shapes:?}",
+                "seed {seed}, gate {gate}, {:?}, {shapes:?}",
                 ctx.info().kind
             );
             let polys = proof
@@ -113,7 +108,7 @@ fn check_params(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) 
 }
 
 /// The proof, and what the transcript samples next.
-fn prove<TS: FiatShamirTranscript<SC> + 'static>(
+fn prove<TS: FiatShamirTranscript<SC>>(
     s: &CommandStream,
     config: &MetalProverConfig,
     mut transcript: TS,

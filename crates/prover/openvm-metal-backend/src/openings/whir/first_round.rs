@@ -119,7 +119,7 @@ impl FirstRound {
 
 /// The message of `f` folded by `k` challenges, `2^-k` as many coefficients: output after output of each block of `2^log_block` inputs,
 /// with so many `weights` each.
-pub(super) fn fold(
+fn fold(
     s: &CommandStream,
     f: &MetalBuffer<EF>,
     weights: &MetalBuffer<EF>,
@@ -141,7 +141,7 @@ pub(super) fn dual_fold(alpha: EF) -> BitWeight {
 }
 
 /// `f[row] = sum_j powers[j] q_j[row]` over the stacked columns of all commitments.
-pub(super) fn batch<SC: HashScheme>(
+fn batch<SC: HashScheme>(
     s: &CommandStream,
     commits: &[WhirCommit<'_, SC>],
     log_height: usize,
@@ -189,7 +189,7 @@ pub(super) fn batch<SC: HashScheme>(
 
 /// `L[t][z]`: coefficient `t` of the Reed-Solomon message of one chunk, from its values on `D`:
 /// `sum over j subset of t of omega^(-j z) / 2^l_skip`.
-pub(super) fn message_matrix(l_skip: usize) -> Vec<Vec<F>> {
+fn message_matrix(l_skip: usize) -> Vec<Vec<F>> {
     let size = 1usize << l_skip;
     let omega = tensor::powers(F::two_adic_generator(l_skip), size);
     let scale = F::from_usize(size).inverse();

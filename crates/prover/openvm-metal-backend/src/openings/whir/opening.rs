@@ -1,4 +1,4 @@
-//! The opening and the messages sent, for both transcripts.
+//! The opening and the messages sent.
 
 use openvm_metal_common::{CommandStream, MetalBuffer};
 use openvm_stark_backend::{proof::WhirProof, WhirConfig};
@@ -39,8 +39,6 @@ pub(super) struct Opening<'a, SC: HashScheme> {
     pub commits: &'a [WhirCommit<'a, SC>],
     /// The point.
     pub u: &'a [EF],
-    /// Among how many candidates the device searches a witness of so many bits.
-    pub candidates: fn(usize) -> u32,
 }
 
 impl<SC: HashScheme> Opening<'_, SC> {

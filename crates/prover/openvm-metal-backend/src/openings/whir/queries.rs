@@ -1,6 +1,6 @@
 //! Opened rows and Merkle paths, in the shape of the proof.
 
-use openvm_metal_common::{CommandStream, MetalBuffer, MetalError, MetalSlice};
+use openvm_metal_common::{CommandStream, MetalBuffer};
 use openvm_stark_backend::proof::MerkleProof;
 
 use super::opening::Opening;
@@ -27,15 +27,12 @@ pub(super) struct QueryProofs<D> {
 /// The values of a later round's leaves and their paths, for each query.
 type OpenedCodeword<D> = (Vec<Vec<EF>>, Vec<MerkleProof<D>>);
 
-/// The openings of all rounds. No challenge depends on them: they are gathered on the device, read with what is waited for anyway, and put
-/// together by other threads.
+/// The openings of all rounds. No challenge depends on them: they are gathered on the device, read at the end, and assembled on other threads.
 pub(super) struct OpenedQueries<SC: HashScheme> {
-    /// Gathered and not read: of each commitment, of each later round.
+    /// Of each commitment.
     initial: Vec<Gathered<F, SC>>,
+    /// Of each later round.
     later: Vec<Gathered<EF, SC>>,
-    /// Read. For each commitment; for each later round.
-    of_commits: Vec<Later<Openings<F, SC::Digest>>>,
-    of_rounds: Vec<Later<OpenedCodeword<SC::Digest>>>,
 }
 
 impl<SC: HashScheme> Default for OpenedQueries<SC> {
@@ -43,8 +40,6 @@ impl<SC: HashScheme> Default for OpenedQueries<SC> {
         Self {
             initial: Vec::new(),
             later: Vec::new(),
-            of_commits: Vec::new(),
-            of_rounds: Vec::new(),
         }
     }
 }
@@ -81,8 +76,8 @@ impl<SC: HashScheme> OpenedQueries<SC> {
         Ok(())
     }
 
-    /// Slices that were gathered and not read, as words.
-    pub fn slices(&self) -> Result<Vec<MetalSlice<'_, F>>, MetalError> {
+    /// Reads what was gathered, with one wait.
+    pub fn read(self, s: &CommandStream) -> Result<QueryProofs<SC::Digest>, MetalProverError> {
         let mut slices = Vec::new();
         for gathered in &self.initial {
             slices.extend(gathered.slices()?);
@@ -90,46 +85,29 @@ impl<SC: HashScheme> OpenedQueries<SC> {
         for gathered in &self.later {
             slices.extend(gathered.slices()?);
         }
-        Ok(slices)
-    }
-
-    /// Takes the words of [`Self::slices`].
-    pub fn take(&mut self, words: Vec<Vec<F>>) {
-        let mut words = words.into_iter();
-        for gathered in self.initial.drain(..) {
+        let mut words = read_words(s, &slices)?.into_iter();
+        let of_commits = self.initial.into_iter().map(|gathered| {
             let (shape, words) = of_shape(gathered, &mut words);
-            self.of_commits
-                .push(Later::new(move || shape.assemble::<F, SC>(words)));
-        }
-        for gathered in self.later.drain(..) {
+            Later::new(move || shape.assemble::<F, SC>(words))
+        });
+        let of_commits: Vec<_> = of_commits.collect();
+        let of_rounds = self.later.into_iter().map(|gathered| {
             let (shape, words) = of_shape(gathered, &mut words);
-            let assembled = move || {
+            Later::new(move || {
                 let Openings { rows, siblings } = shape.assemble::<EF, SC>(words);
                 (rows.iter().map(|rows| rows.concat()).collect(), siblings)
-            };
-            self.of_rounds.push(Later::new(assembled));
-        }
-    }
-
-    /// Reads what was not read, with at most one wait.
-    pub fn read(mut self, s: &CommandStream) -> Result<QueryProofs<SC::Digest>, MetalProverError> {
-        let words = read_words(s, &self.slices()?)?;
-        self.take(words);
-        Ok(self.join())
-    }
-
-    /// Joins the words that were read.
-    pub fn join(self) -> QueryProofs<SC::Digest> {
-        let of_commits = self.of_commits.into_iter().map(Later::join);
+            })
+        });
+        let of_rounds: Vec<Later<OpenedCodeword<SC::Digest>>> = of_rounds.collect();
+        let of_commits = of_commits.into_iter().map(Later::join);
         let (initial_rows, initial_paths) = of_commits.map(|o| (o.rows, o.siblings)).unzip();
-        let of_rounds = self.of_rounds.into_iter().map(Later::join);
-        let (codeword_values, codeword_paths) = of_rounds.unzip();
-        QueryProofs {
+        let (codeword_values, codeword_paths) = of_rounds.into_iter().map(Later::join).unzip();
+        Ok(QueryProofs {
             initial_rows,
             initial_paths,
             codeword_values,
             codeword_paths,
-        }
+        })
     }
 }
 

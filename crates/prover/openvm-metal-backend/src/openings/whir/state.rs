@@ -9,7 +9,7 @@
 //! c' = c_0 + alpha c_1,        w' = (1 - alpha) w_0 + (2 alpha - 1) w_1
 //! ```
 
-use openvm_metal_common::{CommandStream, MemCopyH2D, MetalBuffer};
+use openvm_metal_common::{CommandStream, MetalBuffer};
 use p3_field::PrimeCharacteristicRing;
 
 use super::{first_round::dual_fold, tables::DeviceTables};
@@ -23,15 +23,8 @@ pub(super) enum Table {
 
 /// Coefficients and dual weights.
 pub(super) enum State {
-    /// `challenge` is the one that the tables are folded by when they are next read.
-    Device {
-        tables: DeviceTables,
-        challenge: MetalBuffer<EF>,
-    },
-    Host {
-        c: Vec<EF>,
-        w: Vec<EF>,
-    },
+    Device(DeviceTables),
+    Host { c: Vec<EF>, w: Vec<EF> },
 }
 
 impl State {
@@ -52,10 +45,7 @@ impl State {
                 );
                 Ok(Self::Host { c, w })
             }
-            (Table::Device(c), Table::Device(w)) => Ok(Self::Device {
-                tables: DeviceTables::new(c, w),
-                challenge: MetalBuffer::uninit(s.context(), 1)?,
-            }),
+            (Table::Device(c), Table::Device(w)) => Ok(Self::Device(DeviceTables::new(c, w))),
             (Table::Host(c), Table::Host(w)) => Ok(Self::Host { c, w }),
             _ => Err(MetalProverError::internal(
                 "openings.whir",
@@ -68,12 +58,7 @@ impl State {
     pub fn round_evals(&mut self, s: &CommandStream) -> Result<[EF; 2], MetalProverError> {
         match self {
             Self::Host { c, w } => Ok(host_evals(c, w)),
-            Self::Device { tables, challenge } => {
-                let partials = tables.round_sums(s, challenge.slice(..))?;
-                let partial = partials.sums.to_host(s)?;
-                let sum = |i: usize| partial.iter().skip(i).step_by(2).copied().sum();
-                Ok([sum(0), sum(1)])
-            }
+            Self::Device(tables) => tables.round_evals(s),
         }
     }
 
@@ -85,10 +70,7 @@ impl State {
                 *c = tensor::fold_pairs(c, [EF::ONE, alpha]);
                 *w = tensor::fold_pairs(w, dual_fold(alpha));
             }
-            Self::Device { tables, challenge } => {
-                [alpha].copy_to(challenge.slice_mut(..), s)?;
-                tables.fold = Some(0);
-            }
+            Self::Device(tables) => tables.fold = Some(alpha),
         }
         Ok(())
     }
@@ -98,14 +80,14 @@ impl State {
         self.flush(s)?;
         Ok(match self {
             Self::Host { c, w } => (Table::Host(c), Table::Host(w)),
-            Self::Device { tables, .. } => (Table::Device(tables.c), Table::Device(tables.w)),
+            Self::Device(tables) => (Table::Device(tables.c), Table::Device(tables.w)),
         })
     }
 
     /// Folds device tables by a challenge that is still waiting.
     fn flush(&mut self, s: &CommandStream) -> Result<(), MetalProverError> {
         match self {
-            Self::Device { tables, challenge } => tables.flush(s, challenge.slice(..)),
+            Self::Device(tables) => tables.flush(s),
             Self::Host { .. } => Ok(()),
         }
     }

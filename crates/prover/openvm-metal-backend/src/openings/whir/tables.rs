@@ -1,6 +1,6 @@
 //! Coefficients and dual weights on the device.
 
-use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
+use openvm_metal_common::{CommandStream, Grid, MetalBuffer};
 
 use crate::{
     error::MetalProverError,
@@ -18,14 +18,8 @@ const THREADS: usize = 256;
 pub(super) struct DeviceTables {
     pub c: MetalBuffer<EF>,
     pub w: MetalBuffer<EF>,
-    /// The challenge by which they are folded when they are next read, as an index of a log.
-    pub fold: Option<usize>,
-}
-
-/// Partial sums of a round's threadgroups: two each.
-pub(super) struct Partials {
-    pub sums: MetalBuffer<EF>,
-    pub groups: usize,
+    /// The challenge by which they are folded when they are next read.
+    pub fold: Option<EF>,
 }
 
 impl DeviceTables {
@@ -33,52 +27,48 @@ impl DeviceTables {
         Self { c, w, fold: None }
     }
 
-    /// Encodes the shares of the round polynomial at 1 and 2, of the tables folded by the challenge that waits: one dispatch.
-    pub fn round_sums(
-        &mut self,
-        s: &CommandStream,
-        log: MetalSlice<'_, EF>,
-    ) -> Result<Partials, MetalProverError> {
+    /// The round polynomial at 1 and 2, of the tables folded by the challenge that waits: one dispatch and one wait.
+    pub fn round_evals(&mut self, s: &CommandStream) -> Result<[EF; 2], MetalProverError> {
         let (c, w) = (&self.c, &self.w);
         let pairs = c.len() >> if self.fold.is_some() { 2 } else { 1 };
         let groups = pairs.div_ceil(THREADS).min(MAX_GROUPS);
+        let block = (pairs / groups) as u32;
         let grid = Grid::groups(groups as u32, THREADS.min(pairs) as u32);
         let mut sums = MetalBuffer::uninit(s.context(), 2 * groups)?;
-        let params = WhirRoundParams {
-            block: (pairs / groups) as u32,
-            r: self.fold.unwrap_or(0) as u32,
-        };
-        if self.fold.take().is_none() {
-            kernels::whir_round_sums(s, grid, c, w, &mut sums, &params)?;
-            return Ok(Partials { sums, groups });
+        match self.fold.take() {
+            None => kernels::whir_round_sums(s, grid, c, w, &mut sums, &WhirRoundParams { block })?,
+            Some(r) => {
+                let mut c_out = MetalBuffer::uninit(s.context(), 2 * pairs)?;
+                let mut w_out = MetalBuffer::uninit(s.context(), 2 * pairs)?;
+                let (to_c, to_w, params) = (&mut c_out, &mut w_out, fold_params(r, block));
+                kernels::whir_fold_sums(s, grid, c, w, to_c, to_w, &mut sums, &params)?;
+                (self.c, self.w) = (c_out, w_out);
+            }
         }
-        let mut c_out = MetalBuffer::uninit(s.context(), 2 * pairs)?;
-        let mut w_out = MetalBuffer::uninit(s.context(), 2 * pairs)?;
-        let (to_c, to_w) = (&mut c_out, &mut w_out);
-        kernels::whir_fold_sums(s, grid, c, w, log, to_c, to_w, &mut sums, &params)?;
-        (self.c, self.w) = (c_out, w_out);
-        Ok(Partials { sums, groups })
+        let sums = sums.to_host(s)?;
+        let sum = |i: usize| sums.iter().skip(i).step_by(2).copied().sum();
+        Ok([sum(0), sum(1)])
     }
 
     /// Folds the tables by the challenge that waits: one dispatch.
-    pub fn flush(
-        &mut self,
-        s: &CommandStream,
-        log: MetalSlice<'_, EF>,
-    ) -> Result<(), MetalProverError> {
+    pub fn flush(&mut self, s: &CommandStream) -> Result<(), MetalProverError> {
         let Some(r) = self.fold.take() else {
             return Ok(());
         };
         let len = self.c.len() / 2;
         let mut c_out = MetalBuffer::uninit(s.context(), len)?;
         let mut w_out = MetalBuffer::uninit(s.context(), len)?;
-        let params = WhirFoldParams {
-            len: len as u32,
-            r: r as u32,
-        };
-        let (grid, to_c, to_w) = (Grid::threads(len), &mut c_out, &mut w_out);
-        kernels::whir_fold_tables(s, grid, &self.c, &self.w, log, to_c, to_w, &params)?;
+        let (to_c, to_w, params) = (&mut c_out, &mut w_out, fold_params(r, len as u32));
+        kernels::whir_fold_tables(s, Grid::threads(len), &self.c, &self.w, to_c, to_w, &params)?;
         (self.c, self.w) = (c_out, w_out);
         Ok(())
+    }
+}
+
+fn fold_params(r: EF, count: u32) -> WhirFoldParams {
+    WhirFoldParams {
+        r,
+        count,
+        unused: [0; 3],
     }
 }

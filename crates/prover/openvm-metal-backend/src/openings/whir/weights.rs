@@ -59,7 +59,8 @@ impl WeightUpdate {
         log_len: usize,
         accumulate: bool,
     ) -> Result<(), MetalProverError> {
-        let [log_low, _] = halves(log_len);
+        let log_low = LOG_LOW.max(log_len.div_ceil(2)).min(log_len);
+        let log_high = log_len - log_low;
         let mut points: Vec<F> = self.queries.iter().map(|q| q.0).collect();
         let mut gammas: Vec<EF> = self.queries.iter().map(|q| q.1).collect();
         if points.is_empty() {
@@ -71,14 +72,27 @@ impl WeightUpdate {
             term_low.extend(tensor::expand(&bits[..log_low], EF::ONE));
             term_high.extend(tensor::expand(&bits[log_low..], *scale));
         }
-        let on_device = UpdateTables {
-            points: MetalBuffer::from_host(s, &points)?,
-            gammas: MetalBuffer::from_host(s, &gammas)?,
-            terms: self.terms.len(),
-            term_low: MetalBuffer::from_host(s, &term_low)?,
-            term_high: MetalBuffer::from_host(s, &term_high)?,
+        let points = MetalBuffer::from_host(s, &points)?;
+        let gammas = MetalBuffer::from_host(s, &gammas)?;
+        let term_low = MetalBuffer::from_host(s, &term_low)?;
+        let term_high = MetalBuffer::from_host(s, &term_high)?;
+        let queries = points.len();
+        let block = THREADS.min(1 << log_low);
+        let params = WhirWeightParams {
+            queries: queries as u32,
+            log_low: log_low as u32,
+            log_high: log_high as u32,
+            terms: self.terms.len() as u32,
+            accumulate: u32::from(accumulate),
+            block,
         };
-        on_device.encode(s, w, accumulate)
+        let mut low = MetalBuffer::<F>::uninit(s.context(), queries << log_low)?;
+        let mut high = MetalBuffer::<EF>::uninit(s.context(), queries << log_high)?;
+        let grid = Grid::groups(queries as u32, block);
+        kernels::whir_power_tables(s, grid, &points, &gammas, &mut low, &mut high, &params)?;
+        let grid = Grid::groups((1u32 << log_len) / block, block);
+        kernels::whir_update_weights(s, grid, &low, &high, &term_low, &term_high, w, &params)?;
+        Ok(())
     }
 
     fn add_on_host(&self, w: &mut [EF]) {
@@ -94,54 +108,5 @@ impl WeightUpdate {
                 power *= z;
             }
         }
-    }
-}
-
-/// Bits of the index of a low table, and of a high one, of `2^log_len` weights.
-pub(super) fn halves(log_len: usize) -> [usize; 2] {
-    let log_low = LOG_LOW.max(log_len.div_ceil(2)).min(log_len);
-    [log_low, log_len - log_low]
-}
-
-/// Summands of weights on the device.
-pub(super) struct UpdateTables {
-    /// Points of the queries, with a factor each.
-    pub points: MetalBuffer<F>,
-    pub gammas: MetalBuffer<EF>,
-    /// Products of a low and a high table, as [`halves`] has them, one after the other.
-    pub terms: usize,
-    pub term_low: MetalBuffer<EF>,
-    pub term_high: MetalBuffer<EF>,
-}
-
-impl UpdateTables {
-    /// Adds to `w`, or writes it: two dispatches.
-    pub fn encode(
-        &self,
-        s: &CommandStream,
-        w: &mut MetalBuffer<EF>,
-        accumulate: bool,
-    ) -> Result<(), MetalProverError> {
-        let log_len = w.len().trailing_zeros() as usize;
-        let [log_low, log_high] = halves(log_len);
-        let queries = self.points.len();
-        let block = THREADS.min(1 << log_low);
-        let params = WhirWeightParams {
-            queries: queries as u32,
-            log_low: log_low as u32,
-            log_high: log_high as u32,
-            terms: self.terms as u32,
-            accumulate: u32::from(accumulate),
-            block,
-        };
-        let mut low = MetalBuffer::<F>::uninit(s.context(), queries << log_low)?;
-        let mut high = MetalBuffer::<EF>::uninit(s.context(), queries << log_high)?;
-        let (points, gammas) = (&self.points, &self.gammas);
-        let grid = Grid::groups(queries as u32, block);
-        kernels::whir_power_tables(s, grid, points, gammas, &mut low, &mut high, &params)?;
-        let (term_low, term_high) = (&self.term_low, &self.term_high);
-        let grid = Grid::groups((1u32 << log_len) / block, block);
-        kernels::whir_update_weights(s, grid, &low, &high, term_low, term_high, w, &params)?;
-        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! All rounds with challenges of the host's transcript.
+//! The rounds: each is a sumcheck, a commitment and queries.
 
 use openvm_metal_common::{CommandStream, MemCopyD2D, MemCopyH2D, MetalBuffer};
 use openvm_stark_backend::{proof::WhirProof, FiatShamirTranscript, WhirConfig};

@@ -11,6 +11,16 @@
 #define MSL_UNROLL
 #define MSL_ROLLED
 #define METAL_FUNC inline
+// Names that are ordinary in Metal and keywords in OpenCL.
+#define local msl_local
+#define global msl_global
+#define private msl_private
+#define generic msl_generic
+#define pipe msl_pipe
+#define read_only msl_read_only
+#define write_only msl_write_only
+#define read_write msl_read_write
+#define event_t msl_event_t
 #define MSL_INL inline
 typedef unsigned char uchar; typedef unsigned short ushort; typedef unsigned int uint; typedef unsigned long ulong;
 typedef unsigned long size_t; typedef long int64_t; typedef unsigned long uint64_t; typedef int int32_t; typedef uint uint32_t;

@@ -70,9 +70,6 @@ pub fn for_lint(t: &Tokens, scan: &Scan, scopes: &[Scope]) -> String {
     let mut i = 0;
     while i < t.len() {
         let next = token(t, scopes, i, &mut e);
-        if is_opencl_keyword(t.at(i)) {
-            e.replace(i, i + 1, &format!("msl_{}", t.at(i)));
-        }
         let outside = !scopes[i].in_function && t.tokens[i].kind == TokenKind::Ident;
         if outside && t.at(i) == "constant" && t.at(i + 1) != "*" && is_table(t, i) {
             e.replace(i, i + 1, "MSL_TABLE");
@@ -110,22 +107,6 @@ fn constants(t: &Tokens, scan: &Scan, e: &mut Edits<'_>) {
             e.replace(i, t.matching(i + 1) + 1, &defined.to_string());
         }
     }
-}
-
-/// Names that are ordinary in Metal and keywords in OpenCL.
-fn is_opencl_keyword(word: &str) -> bool {
-    matches!(
-        word,
-        "local"
-            | "global"
-            | "private"
-            | "generic"
-            | "pipe"
-            | "read_only"
-            | "write_only"
-            | "read_write"
-            | "event_t"
-    )
 }
 
 /// `constant T NAME ... = ...;` at namespace scope or `static constant` in a struct, not a parameter.

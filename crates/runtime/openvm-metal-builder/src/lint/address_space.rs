@@ -71,7 +71,7 @@ pub fn check(
             messages,
         }) => {
             let found = findings(&messages);
-            if found.is_empty() && !messages.lines().any(is_temporary) {
+            if found.is_empty() && !messages.lines().any(is_metal) {
                 return Err(BuildError::Compile {
                     file,
                     target,
@@ -107,7 +107,7 @@ fn findings(messages: &str) -> Vec<Finding> {
             }
             continue;
         };
-        if is_temporary(message) {
+        if is_metal(message) {
             continue;
         }
         let (file, line) = position(place);
@@ -123,9 +123,26 @@ fn findings(messages: &str) -> Vec<Finding> {
     out
 }
 
-/// True for errors about temporaries, which have no address space in OpenCL and are memory of the thread in Metal.
-fn is_temporary(message: &str) -> bool {
-    is_temporary_choice(message) || is_temporary_object(message)
+/// True for errors about what Metal has: temporaries, which have no address space in OpenCL and are memory of the thread in
+/// Metal, and references to elements of tables.
+fn is_metal(message: &str) -> bool {
+    is_temporary_choice(message) || is_temporary_object(message) || is_element(message)
+}
+
+/// The error for a reference or pointer to an element of a table: only OpenCL tells tables from constant buffers.
+fn is_element(message: &str) -> bool {
+    let Some((_, types)) = message
+        .split_once("binding reference of type ")
+        .or_else(|| message.split_once("cannot initialize a variable of type "))
+    else {
+        return false;
+    };
+    let [wanted, given] = quoted(types, true)[..] else {
+        return false;
+    };
+    let wanted_is_constant = wanted.contains("__global_device");
+    let (wanted, given) = (wanted.replace("*__private", "*"), Spaced::of(given));
+    wanted_is_constant && given.space == Some("__constant") && given.ty == Spaced::of(&wanted).ty
 }
 
 /// The error for a member function marked `thread` that is called on the result of another.
@@ -271,7 +288,7 @@ mod tests {
             assert_eq!(is_temporary_choice(text), left, "{text}");
         }
         let object = |given: &str| {
-            is_temporary(&format!(
+            is_metal(&format!(
                 "cannot initialize object parameter of type 'const __private Fp' with an expression of type '{given}'"
             ))
         };
@@ -280,6 +297,22 @@ mod tests {
             "k.metal:4:5: error: incompatible operand types ('__global Fp' and '__local Fp')",
         );
         assert_eq!((found[0].rule, found[0].line), ("address-space-mix", 4));
+    }
+
+    #[test]
+    fn an_element_of_a_table_is_constant() {
+        let bound = |wanted: &str, given: &str| {
+            is_metal(&format!(
+                "binding reference of type '{wanted}' to value of type '{given}' changes address space"
+            ))
+        };
+        assert!(bound("const __global_device Tap", "const __constant Tap"));
+        assert!(!bound("const __global_host Tap", "const __constant Tap"));
+        assert!(!bound("const __global_device Tap", "__global_host Tap"));
+        assert!(!bound("const __global_device int", "const __constant Tap"));
+        assert!(is_metal(
+            "cannot initialize a variable of type 'const __global_device uint *__private' (aka 'const __global_device unsigned int *__private') with an rvalue of type 'const __constant uint *' (aka 'const __constant unsigned int *')"
+        ));
     }
 
     #[test]

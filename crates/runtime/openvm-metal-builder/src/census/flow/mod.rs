@@ -11,6 +11,7 @@ mod summaries;
 mod uniformity;
 pub(super) mod variables;
 mod waits;
+mod ways;
 
 use self::functions::Functions;
 use super::{ast::Node, index::Index, source::Source};

@@ -67,25 +67,68 @@ pub fn elects<'n, 'a>(
         let [first, second] = equation.inner.as_slice() else {
             return false;
         };
+        let reads = summaries.reads_shared(part);
         equation.opcode == "=="
-            && !summaries.reads_shared(part)
-            && (is_elected(first, second, changes) || is_elected(second, first, changes))
+            && (is_elected(first, second, changes, reads)
+                || is_elected(second, first, changes, reads))
     })
 }
 
-/// The value that one thread of the SIMD-group has, of values that `own` is one of.
-fn is_elected<'n, 'a>(n: &'n Node<'a>, own: &'n Node<'a>, changes: &[Change<'n, 'a>]) -> bool {
-    let own = variables::named(own);
+/// The value that one thread of the SIMD-group has, of values that `own` is one of. Where it `reads` memory, the thread finds
+/// the same value only at the same place.
+fn is_elected<'n, 'a>(
+    n: &'n Node<'a>,
+    own: &'n Node<'a>,
+    changes: &[Change<'n, 'a>],
+    reads: bool,
+) -> bool {
+    let named = variables::named(own);
+    let atomic = own.any(&mut |n| variables::callee_name(n).starts_with("atomic_"));
     let of_group = |n: &'n Node<'a>| {
-        let elects = ["simd_broadcast_first", "simd_min", "simd_max"];
-        elects.contains(&variables::callee_name(n))
-            && !own.is_empty()
-            && variables::named(n).is_superset(&own)
+        let one = match (variables::callee_name(n), functions::arguments(n)) {
+            ("simd_broadcast_first" | "simd_min" | "simd_max", _) => true,
+            ("simd_shuffle" | "simd_broadcast", [_, lane]) => is_leader(lane, changes),
+            _ => false,
+        };
+        let is_own = |value: &'n Node<'a>| {
+            if reads {
+                !atomic && is_same(value, own)
+            } else {
+                variables::named(value).is_superset(&named)
+            }
+        };
+        one && !named.is_empty() && functions::arguments(n).first().is_some_and(is_own)
     };
     let variable = variables::variable(n.peeled());
     let set = changes.iter().filter(|c| Some(c.variable) == variable);
     let mut values = set.flat_map(|c| &c.values).map(|v| v.peeled());
     of_group(n.peeled()) || values.any(of_group)
+}
+
+/// The position of a thread that the threads of the SIMD-group choose anew in each round.
+fn is_leader(lane: &Node<'_>, changes: &[Change<'_, '_>]) -> bool {
+    let chosen = |n: &Node<'_>| {
+        n.any(&mut |n| {
+            matches!(
+                variables::callee_name(n),
+                "simd_min" | "simd_max" | "ctz" | "clz"
+            )
+        })
+    };
+    let named = variables::named(lane);
+    let mut set = changes.iter().filter(|c| named.contains(c.variable));
+    chosen(lane) || set.any(|c| c.values.iter().any(|v| chosen(v)))
+}
+
+/// The expressions have the same text.
+pub fn is_same(a: &Node<'_>, b: &Node<'_>) -> bool {
+    let (a, b) = (a.peeled(), b.peeled());
+    let name = |n: &Node<'_>| n.referenced_decl.as_ref().map(|r| r.id.to_string());
+    (&a.kind, &a.opcode, &a.value, &a.referenced_member_decl)
+        == (&b.kind, &b.opcode, &b.value, &b.referenced_member_decl)
+        && name(a) == name(b)
+        && a.inner.len() == b.inner.len()
+        && a.inner.iter().zip(&b.inner).all(|(a, b)| is_same(a, b))
 }
 
 /// A change of a variable to what another thread of the SIMD-group has in it.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::{
     super::{ast::Node, index::Index, source::Source},
     functions::{self, Function, Functions},
+    rounds,
     variables::{self, Change, Graph},
 };
 
@@ -166,6 +167,15 @@ impl<'u, 'n, 'a> Summaries<'u, 'n, 'a> {
             variables::callee_name(n),
             "atomic_fetch_add_explicit" | "atomic_fetch_sub_explicit"
         ) && !zero
+    }
+
+    pub fn is_zero(&self, n: &Node<'_>) -> bool {
+        self.functions.is_zero(n.peeled())
+    }
+
+    /// The expressions are one constant.
+    pub fn are_same(&self, a: &Node<'_>, b: &Node<'_>) -> bool {
+        self.is_zero(a) && self.is_zero(b) || rounds::is_same(a, b)
     }
 
     /// The expression calls a function that advances.

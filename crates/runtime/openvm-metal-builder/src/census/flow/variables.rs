@@ -237,16 +237,39 @@ pub fn retries<'n, 'a>(n: &'n Node<'a>, changes: &[Change<'n, 'a>], graph: &Grap
     let (Some(old), Some(new)) = (exchanged(n), functions::arguments(n).get(2)) else {
         return false;
     };
-    // Variables of the loop that the old value is made of.
-    let mut origins = graph.closure([old].into());
+    // Variables of the loop that the old value is made of; where memory is read, the place is none of them.
+    let mut origins = HashSet::from([old]);
+    let mut before = 0;
+    while before < origins.len() {
+        before = origins.len();
+        for c in changes.iter().filter(|c| exchanged(c.at).is_none()) {
+            let reads = || c.values.iter().any(|v| v.any(&mut |v| reads_memory(v)));
+            if origins.contains(c.variable) && !reads() {
+                origins.extend(&c.from);
+            }
+        }
+    }
     origins.retain(|v| graph.own(v).is_some());
     let is_result =
         |c: &Change<'_, '_>| c.values.iter().any(|v| v.any(&mut |v| std::ptr::eq(v, n)));
-    let stored = |c: &Change<'_, '_>| {
-        !origins.contains(c.variable) && !origins.is_disjoint(&c.from) && !is_result(c)
+    let stored = |c: &Change<'n, 'a>| {
+        let operand = c.at.inner.first().filter(|_| !functions::is_call(c.at));
+        let to = assignment(c.at).map(|(to, _)| to).or(operand);
+        let value = c.values.iter().flat_map(|v| named(v)).collect();
+        c.at.kind != "VarDecl"
+            && to.is_none_or(is_memory)
+            && !origins.contains(c.variable)
+            && !origins.is_disjoint(&graph.closure(value))
+            && !is_result(c)
     };
     let masked = changes.iter().any(|c| c.variable == old && is_computed(c));
     !masked && (graph.closure(named(new)).contains(old) || changes.iter().any(stored))
+}
+
+/// The expression itself reads memory behind a pointer.
+fn reads_memory(n: &Node<'_>) -> bool {
+    callee_name(n).starts_with("atomic_")
+        || n.cast_kind == "LValueToRValue" && n.inner.iter().any(is_memory)
 }
 
 /// A value that is calculated, such as the bits of a lock without the writer's: when memory differs from it, nothing need

@@ -3,6 +3,7 @@
 //! A loop ends when one of its conditions to leave holds. It waits if these depend on memory that other threads write, and
 //! some way around the loop changes nothing of its own that they depend on: a counter, an index, a place in a list. What
 //! makes progress whenever it fails is no wait: an exchange whose new value depends on the old one, a number taken from a queue.
+//! An exchange whose place moves makes progress only on the ways where the place moves, or where it fails by chance.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,6 +14,7 @@ use super::{
     statements::{branches, Loop},
     summaries::Summaries,
     variables::{self, Change, Graph},
+    ways::{Round, Ways},
 };
 
 /// Loops of the unit that wait.
@@ -68,7 +70,7 @@ fn changed_below<'n, 'a>(
 ) -> HashSet<&'n str> {
     let own = by_node.get(&std::ptr::from_ref(n)).into_iter().flatten();
     let mut out: HashSet<&str> = own.copied().collect();
-    if n.kind == "IfStmt" {
+    if matches!(n.kind.as_ref(), "IfStmt" | "SwitchStmt") {
         let (first, condition, branches) = branches(n);
         let mut changed = HashSet::new();
         for branch in branches {
@@ -103,34 +105,6 @@ fn grow<'n>(set: &mut HashSet<&'n str>, mut add: impl FnMut(&mut HashSet<&'n str
     }
 }
 
-/// Ways to the end of a statement: with progress of the loop's own, and without.
-#[derive(Clone, Copy, Default)]
-struct Ways {
-    progress: bool,
-    idle: bool,
-}
-
-impl Ways {
-    fn either(self, other: Self) -> Self {
-        Self {
-            progress: self.progress || other.progress,
-            idle: self.idle || other.idle,
-        }
-    }
-
-    /// The same ways, with progress.
-    fn advanced(self) -> Self {
-        Self {
-            progress: self.progress || self.idle,
-            idle: false,
-        }
-    }
-
-    fn is_empty(self) -> bool {
-        !self.progress && !self.idle
-    }
-}
-
 /// Facts about one loop.
 struct LoopFacts<'u, 'n, 'a> {
     summaries: &'u Summaries<'u, 'n, 'a>,
@@ -148,17 +122,18 @@ struct LoopFacts<'u, 'n, 'a> {
     foreign: HashSet<&'n str>,
     /// Conditions to leave, each of parts that hold together.
     exits: Vec<Vec<&'n Node<'a>>>,
+    /// Parts of the loop's condition.
+    goes_on: Vec<&'n Node<'a>>,
+    /// Memory of the exchanges whose place moves, and values that they expect.
+    expected: Vec<(&'n str, &'n Node<'a>)>,
 }
 
 impl<'u, 'n, 'a> LoopFacts<'u, 'n, 'a> {
     /// Facts about a loop whose conditions to leave depend on what other threads write; `None` for others.
     fn new(l: &Loop<'n, 'a>, summaries: &'u Summaries<'u, 'n, 'a>) -> Option<Self> {
-        let mut exits = Vec::new();
-        if let Some(condition) = l.condition {
-            // The loop is left when one of the parts does not hold.
-            let parts = split(condition, "&&").into_iter();
-            exits.extend(parts.map(|part| split(part, "||")));
-        }
+        // The loop is left when one of the parts does not hold.
+        let goes_on: Vec<&Node<'a>> = l.condition.map(|c| split(c, "&&")).unwrap_or_default();
+        let mut exits: Vec<_> = goes_on.iter().map(|part| split(part, "||")).collect();
         leaving(l.body, &mut Vec::new(), true, &mut exits);
         let changes: Vec<Change<'_, '_>> = l.parts().flat_map(|p| summaries.changes(p)).collect();
         let mut by_node: HashMap<*const Node<'a>, Vec<&str>> = HashMap::new();
@@ -183,6 +158,8 @@ impl<'u, 'n, 'a> LoopFacts<'u, 'n, 'a> {
             foreign: foreign(&changes, &members, &choices, summaries),
             exits,
             changes,
+            goes_on,
+            expected: Vec::new(),
         };
         if !out.exits.iter().flatten().any(|n| out.depends_on_others(n)) {
             return None;
@@ -250,6 +227,7 @@ impl<'u, 'n, 'a> LoopFacts<'u, 'n, 'a> {
         out.deciding = deciding;
         out.reset = reset;
         out.undone = rounds::undone(l.body);
+        out.expected = out.expected(l);
         Some(out)
     }
 
@@ -278,66 +256,193 @@ impl<'u, 'n, 'a> LoopFacts<'u, 'n, 'a> {
 
     /// Some way around the loop makes no progress of its own.
     fn has_idle_round(&self, l: &Loop<'n, 'a>) -> bool {
-        let mut again = Ways::default();
-        let start = Ways {
-            progress: false,
-            idle: true,
+        let mut round = Round::default();
+        let asked = |from: Ways, inside: bool| {
+            let asked = l.condition.filter(|_| inside == l.tests_last);
+            asked.map_or(from, |c| {
+                self.outcomes(c, from.without_progress(), false)[0]
+            })
         };
-        let end = self.ways(l.body, start, false, &mut again).either(again);
-        let others = [l.step, l.declared, l.condition];
-        let advanced = others
-            .into_iter()
-            .flatten()
-            .any(|n| self.advances(n, false));
-        end.idle && !advanced
+        let from = [l.declared].into_iter().flatten();
+        let from = from.fold(Ways::start(), |w, n| self.after(n, w, false));
+        let end = self.ways(l.body, asked(from, false), false, &mut round);
+        let end = asked(end.either(round.again), true);
+        let end = l.step.map_or(end, |n| self.after(n, end, false));
+        end.is_idle()
     }
 
-    /// Ways to the end of a statement from the ways to its begin; ways to the next round are added to `again`. `inside` says
+    /// Ways to the end of a statement from the ways to its begin; ways that end elsewhere are added to `round`. `inside` says
     /// that a condition of the loop decides whether it is reached.
-    fn ways(&self, n: &'n Node<'a>, from: Ways, inside: bool, again: &mut Ways) -> Ways {
-        if from.is_empty() {
+    fn ways(&self, n: &'n Node<'a>, from: Ways, inside: bool, round: &mut Round) -> Ways {
+        if let ("CaseStmt" | "DefaultStmt", Some(statement)) = (n.kind.as_ref(), n.inner.last()) {
+            let label = n.inner.first().filter(|_| n.kind == "CaseStmt");
+            let label = label.map(|l| l.inner.first().unwrap_or(l));
+            let is_label =
+                |value: &Node<'a>| label.is_some_and(|l| self.summaries.are_same(value, l));
+            let found = self.expected.iter().any(|(_, value)| is_label(value));
+            let chosen = round.chosen;
+            let from = from.either(if found { chosen.equals() } else { chosen });
+            return self.ways(statement, from, inside, round);
+        }
+        if from.is_empty() && n.kind != "CompoundStmt" {
             return from;
         }
         match n.kind.as_ref() {
             "CompoundStmt" => {
                 let statements = n.inner.iter();
-                statements.fold(from, |w, c| self.ways(c, w, inside, again))
+                statements.fold(from, |w, c| self.ways(c, w, inside, round))
             }
-            "BreakStmt" | "ReturnStmt" => Ways::default(),
+            "ReturnStmt" => Ways::default(),
+            "BreakStmt" => {
+                round.left = round.left.either(from);
+                Ways::default()
+            }
             "ContinueStmt" => {
-                *again = again.either(from);
+                round.again = round.again.either(from);
                 Ways::default()
             }
             "IfStmt" => {
                 let (_, condition, branches) = branches(n);
-                let foreign =
-                    condition.is_some_and(|c| self.depends_on_others(c) && !self.elects(c));
-                let after = |advances: bool| if advances { from.advanced() } else { from };
-                let holds = after(condition.is_some_and(|c| self.advances(c, inside)));
-                let fails = after(condition.is_some_and(|c| self.surely_advances(c, inside)));
+                let start = from.without_progress();
+                let outcomes = condition.map(|c| self.outcomes(c, start, inside));
+                let [holds, fails] = outcomes.unwrap_or([start; 2]);
                 let mut way = |branch: Option<&'n Node<'a>>, from: Ways| {
-                    branch.map_or(from, |b| self.ways(b, from, true, again))
+                    branch.map_or(from, |b| self.ways(b, from, true, round))
                 };
                 let then = way(branches.first(), holds);
                 let both = then.either(way(branches.get(1), fails));
-                // A condition on values of its own is assumed to choose a way with progress.
-                if both.progress && !foreign {
-                    both.advanced()
-                } else {
-                    both
-                }
+                self.chosen(condition, both).after_progress(from)
+            }
+            "SwitchStmt" => {
+                let (_, condition, branches) = branches(n);
+                let start = from.without_progress();
+                let start = condition.map_or(start, |c| self.after(c, start, inside));
+                let mut own = Round {
+                    chosen: start,
+                    ..Round::default()
+                };
+                let body = branches.first();
+                let end = body.map_or(start, |b| self.ways(b, Ways::default(), true, &mut own));
+                round.again = round.again.either(own.again);
+                let missed = !body.is_some_and(|b| b.any(&mut |n| n.kind == "DefaultStmt"));
+                let missed = if missed { start } else { Ways::default() };
+                let all = end.either(own.left).either(missed);
+                self.chosen(condition, all).after_progress(from)
             }
             // Breaks in it leave it alone.
-            "ForStmt" | "WhileStmt" | "DoStmt" | "SwitchStmt" => {
-                let advanced = self.advances(n, true);
-                let end = if advanced { from.advanced() } else { from };
-                if n.kind == "SwitchStmt" && n.any(&mut |n| n.kind == "ContinueStmt") {
-                    *again = again.either(end);
+            "ForStmt" | "WhileStmt" | "DoStmt" => {
+                if self.advances(n, true) || n.any(&mut |n| self.searches(n)) {
+                    from.advanced()
+                } else {
+                    from
                 }
-                end
             }
-            _ if self.advances(n, inside) => from.advanced(),
-            _ => from,
+            _ => self.after_assignment(n.peeled(), from, inside),
+        }
+    }
+
+    /// Ways behind a choice: a condition on values of its own is assumed to choose one with progress.
+    fn chosen(&self, condition: Option<&'n Node<'a>>, both: Ways) -> Ways {
+        let foreign = || condition.is_some_and(|c| self.depends_on_others(c) && !self.elects(c));
+        if both.progress && !foreign() {
+            both.advanced()
+        } else {
+            both
+        }
+    }
+
+    /// Ways behind an expression.
+    fn after(&self, n: &'n Node<'a>, from: Ways, inside: bool) -> Ways {
+        if self.advances(n, inside) {
+            from.advanced()
+        } else if n.any(&mut |n| self.searches(n)) {
+            self.fails(n, from)
+        } else {
+            from
+        }
+    }
+
+    /// Ways behind an exchange that fails. Where the round has read the value that is expected, another thread has succeeded
+    /// meanwhile.
+    fn fails(&self, n: &'n Node<'a>, from: Ways) -> Ways {
+        let mut reads = false;
+        n.walk(&mut |n| {
+            let place = functions::arguments(n).first().map(variables::named);
+            let is_read = |v: &&Node<'a>| {
+                let v = v.peeled();
+                let read = functions::arguments(v).first().map(variables::named);
+                variables::callee_name(v) == "atomic_load_explicit" && read == place
+            };
+            reads |= self.searches(n) && self.expects(n).iter().any(is_read);
+            true
+        });
+        if reads {
+            from.advanced()
+        } else {
+            from.fails()
+        }
+    }
+
+    /// Ways behind `s = c ? s + 1 : s`, as behind a choice of statements.
+    fn after_assignment(&self, n: &'n Node<'a>, from: Ways, inside: bool) -> Ways {
+        let compound = (n.kind == "CompoundAssignOperator").then(|| (&n.inner[0], &n.inner[1]));
+        let Some((to, value)) = variables::assignment(n).or(compound) else {
+            return self.after(n, from, inside);
+        };
+        let value = value.peeled();
+        let ("ConditionalOperator", [condition, first, second]) =
+            (value.kind.as_ref(), value.inner.as_slice())
+        else {
+            return self.after(n, from, inside);
+        };
+        let variable = variables::place(to.peeled());
+        let keeps = |value: &Node<'a>| match compound {
+            Some(_) => self.summaries.is_zero(value),
+            None => variable.is_some() && variables::place(value.peeled()) == variable,
+        };
+        let [holds, fails] = self.outcomes(condition, from.without_progress(), inside);
+        let way = |value: &Node<'a>, from: Ways| {
+            if keeps(value) {
+                from
+            } else {
+                self.after(n, from, inside)
+            }
+        };
+        let both = way(first, holds).either(way(second, fails));
+        self.chosen(Some(condition), both).after_progress(from)
+    }
+
+    /// Ways behind a condition: where it holds, and where it does not.
+    fn outcomes(&self, n: &'n Node<'a>, from: Ways, inside: bool) -> [Ways; 2] {
+        let inner = n.peeled();
+        match (inner.opcode.as_ref(), inner.inner.as_slice()) {
+            ("!", [operand]) => {
+                let [holds, fails] = self.outcomes(operand, from, inside);
+                [fails, holds]
+            }
+            ("&&", [first, second]) => {
+                let [holds, fails] = self.outcomes(first, from, inside);
+                let [both, late] = self.outcomes(second, holds, inside);
+                [both, self.chosen(Some(first), fails.either(late))]
+            }
+            ("||", [first, second]) => {
+                let [holds, fails] = self.outcomes(first, from, inside);
+                let [late, neither] = self.outcomes(second, fails, inside);
+                [self.chosen(Some(first), holds.either(late)), neither]
+            }
+            _ if self.is_success(inner) => [from.advanced(), self.fails(inner, from)],
+            _ => {
+                let after = self.after(n, from, inside);
+                [true, false].map(|holds| {
+                    if self.leaves(inner, holds) {
+                        after.advanced()
+                    } else if self.finds_expected(inner, holds) {
+                        after.equals()
+                    } else {
+                        after
+                    }
+                })
+            }
         }
     }
 
@@ -363,36 +468,99 @@ impl<'u, 'n, 'a> LoopFacts<'u, 'n, 'a> {
         })
     }
 
-    /// Does the work of [`Self::advances`] for those parts of a condition that are reached whatever other threads write.
-    fn surely_advances(&self, n: &'n Node<'a>, inside: bool) -> bool {
-        let inner = n.peeled();
-        match (inner.opcode.as_ref(), inner.inner.as_slice()) {
-            ("&&" | "||", [first, second]) => {
-                let second =
-                    || !self.depends_on_others(first) && self.surely_advances(second, inside);
-                self.surely_advances(first, inside) || second()
-            }
-            ("!", [operand]) => self.surely_advances(operand, inside),
-            _ => self.advances(n, inside),
-        }
-    }
-
-    /// When the exchange fails, another thread has succeeded, or the loop goes on elsewhere or ends.
-    fn exchange_advances(&self, n: &'n Node<'a>, old: &str) -> bool {
+    /// An exchange at a place that moves: when it fails, the loop goes on only where it moves.
+    fn searches(&self, n: &'n Node<'a>) -> bool {
+        let Some(old) = variables::exchanged(n) else {
+            return false;
+        };
         let place = functions::arguments(n).first().map(variables::named);
         let moving = |c: &Change<'_, '_>| self.moves.contains(&std::ptr::from_ref(c.at));
-        let searches = place.is_some_and(|named| {
+        let moves = place.is_some_and(|named| {
             let changes = self.changes.iter();
             changes.filter(|c| named.contains(c.variable)).any(moving)
         });
+        moves && !self.exchange_advances(n, old)
+    }
+
+    /// Memory of the exchanges whose place moves, and values that they expect.
+    fn expected(&self, l: &Loop<'n, 'a>) -> Vec<(&'n str, &'n Node<'a>)> {
+        let mut out = Vec::new();
+        for part in l.parts() {
+            part.walk(&mut |n| {
+                let memory = functions::arguments(n).first().and_then(variables::root);
+                if let (Some(memory), true) = (memory, self.searches(n)) {
+                    out.extend(self.expects(n).iter().map(|&value| (memory, value)));
+                }
+                true
+            });
+        }
+        out
+    }
+
+    /// The value that an exchange expects.
+    fn expects(&self, n: &'n Node<'a>) -> &[&'n Node<'a>] {
+        let old = variables::exchanged(n);
+        let set =
+            |c: &&Change<'_, '_>| Some(c.variable) == old && variables::exchanged(c.at).is_none();
+        self.changes.iter().find(set).map_or(&[], |c| &c.values)
+    }
+
+    /// The condition, if it is `holds`, says that memory has what an exchange expects.
+    fn finds_expected(&self, n: &'n Node<'a>, holds: bool) -> bool {
+        if self.expected.is_empty() {
+            return false;
+        }
+        let is = |found: &'n Node<'a>, is_value: &dyn Fn(&Node<'a>) -> bool| {
+            let made = self.graph.closure(variables::named(found));
+            let mut expected = self.expected.iter();
+            expected.any(|(memory, value)| made.contains(memory) && is_value(value))
+        };
+        match (n.opcode.as_ref(), n.inner.as_slice()) {
+            (operator @ ("==" | "!="), [a, b]) if (operator == "==") == holds => {
+                is(a, &|value| self.summaries.are_same(value, b))
+                    || is(b, &|value| self.summaries.are_same(value, a))
+            }
+            ("", _) if !holds && n.ty.text() != "bool" => {
+                is(n, &|value| self.summaries.is_zero(value))
+            }
+            _ => false,
+        }
+    }
+
+    /// The result of an exchange at a place that moves.
+    fn is_success(&self, n: &'n Node<'a>) -> bool {
+        let exchanges = |v: &&'n Node<'a>| {
+            let parts = split(v, "&&");
+            parts.iter().any(|part| self.searches(part.peeled()))
+        };
+        let variable = variables::variable(n);
+        let set = || self.changes.iter().filter(|c| Some(c.variable) == variable);
+        let all = |c: &Change<'n, 'a>| c.values.iter().any(exchanges);
+        self.searches(n) || set().next().is_some() && set().all(all)
+    }
+
+    /// The condition, if it is `holds`, ends the loop.
+    fn leaves(&self, n: &'n Node<'a>, holds: bool) -> bool {
+        let Some(variable) = variables::variable(n) else {
+            return false;
+        };
+        self.goes_on.iter().any(|part| {
+            let part = part.peeled();
+            let operand = part.inner.first().filter(|_| part.opcode == "!");
+            let asked = operand.map_or(part, |o| o.peeled());
+            variables::variable(asked) == Some(variable) && operand.is_some() == holds
+        })
+    }
+
+    /// When the exchange fails, another thread has succeeded, or the loop ends.
+    fn exchange_advances(&self, n: &'n Node<'a>, old: &str) -> bool {
         let names = |exit: &Node<'_>| {
             exit.any(&mut |n| variables::place(n) == Some(old))
                 && !exit.any(&mut |c| std::ptr::eq(c, n))
         };
         let changes = self.changes.iter().filter(|c| c.variable == old).count();
         let tells = changes == 1 && self.exits.iter().flatten().any(|exit| names(exit));
-        searches
-            || tells
+        tells
             || variables::retries(n, &self.changes, &self.graph)
             || self.ends_in_order_of(&|n| variables::place(n) == Some(old))
     }

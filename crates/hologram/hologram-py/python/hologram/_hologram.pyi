@@ -302,8 +302,8 @@ class Array:
         """Memory, offset and strides in elements, computed now if they were not."""
     def compute(self) -> Self:
         """Computes what is recorded; the array itself."""
-    def view(self, shape: tuple[int, ...], offset: int, strides: tuple[int, ...]) -> Array:
-        """The same memory in another shape; offset and strides in elements."""
+    def view(self, shape: tuple[int, ...], offset: int, strides: tuple[int, ...], dtype: DType | None = None) -> Array:
+        """The same memory in another shape, and as another type if one is given; offset and strides in elements."""
     def basic_view(self, key: tuple[Any, ...], /) -> Array | None:
         """The view of a key of integers, slices, `...` and `None`; None of other keys."""
     def broadcast(self, shape: tuple[int, ...], /) -> Array:
@@ -531,10 +531,8 @@ def value_of(array: Array, shape: tuple[int, ...], /) -> Value:
 def recorded(value: Value, shape: tuple[int, ...], dtype: DType, device: Device, /) -> Array:
     """An array that shows a value; computed at once where the graph is large or reads memory that may change."""
 
-def over(
-    storage: Storage, shape: tuple[int, ...], dtype: DType, offset: int = 0, strides: tuple[int, ...] | None = None
-) -> Array:
-    """An array over memory; offset and strides in elements, row-major unless strides are given."""
+def over(storage: Storage, shape: tuple[int, ...], dtype: DType) -> Array:
+    """A row-major array over memory."""
 
 def new(device: Device, shape: tuple[int, ...], dtype: DType, zeroed: bool = False) -> Array:
     """A new row-major array, whose elements are all written next unless they are `zeroed`.

@@ -84,6 +84,9 @@ pub struct PyArray {
     pub device: Arc<Device>,
     /// Slot with the contents.
     pub slot: Arc<Slot>,
+    /// Mark of a broadcast view that shows elements several times, or of a part of one: these are not written.
+    #[pyo3(get)]
+    readonly: bool,
 }
 
 impl PyArray {
@@ -94,6 +97,15 @@ impl PyArray {
             element,
             device: leaf.storage.device.clone(),
             slot: Slot::new(Content::Memory(leaf)),
+            readonly: false,
+        }
+    }
+
+    /// A view of the array's memory.
+    pub fn part(&self, leaf: Leaf, shape: Arc<Shape>) -> Self {
+        Self {
+            readonly: self.readonly,
+            ..Self::over(leaf, shape, self.element)
         }
     }
 
@@ -114,7 +126,6 @@ impl PyArray {
             storage,
             offset: 0,
             strides: shape.dense().clone(),
-            readonly: false,
         };
         Ok(Self::over(leaf, shape.clone(), element))
     }
@@ -145,6 +156,7 @@ impl PyArray {
             element,
             device: device.clone(),
             slot,
+            readonly: false,
         };
         if node.eager || node.steps > MOST_STEPS {
             compute::compute(py, &made)?;
@@ -205,7 +217,7 @@ impl PyArray {
     /// # Errors
     /// `ArgumentError`: it is one.
     pub fn check_written(&self) -> PyResult<()> {
-        if !self.readonly() {
+        if !self.readonly {
             return Ok(());
         }
         let message = "the destination is a broadcast view, which is read-only: write into a copy";
@@ -275,9 +287,12 @@ impl PyArray {
     #[pyo3(signature = (shape, /))]
     fn broadcast(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
         let wanted = Shape::of(shape)?;
-        let mut leaf = self.leaf_in(shape.py(), &wanted)?;
-        leaf.readonly |= repeats(wanted.extents(), &leaf.strides);
-        Ok(Self::over(leaf, wanted, self.element))
+        let leaf = self.leaf_in(shape.py(), &wanted)?;
+        let readonly = self.readonly || repeats(wanted.extents(), &leaf.strides);
+        Ok(Self {
+            readonly,
+            ..Self::over(leaf, wanted, self.element)
+        })
     }
 
     /// Rows and columns exchanged, as a view; of two dimensions.
@@ -317,12 +332,6 @@ impl PyArray {
         PyTuple::new(py, leaf.strides.iter().map(|stride| stride * size))
     }
 
-    /// True if it is a broadcast view that shows elements several times, or a part of one: these are not written.
-    #[getter]
-    fn readonly(&self) -> bool {
-        matches!(self.slot.content(), Content::Memory(leaf) if leaf.readonly)
-    }
-
     /// True if operations are recorded that were not computed yet.
     #[getter]
     fn pending(&self) -> bool {
@@ -345,44 +354,42 @@ impl PyArray {
         Ok(slf)
     }
 
-    /// The same memory in another shape; offset and strides in elements.
+    /// The same memory in another shape, and as another type if one is given; offset and strides in elements.
+    #[pyo3(signature = (shape, offset, strides, dtype = None))]
     fn view(
         &self,
         py: Python<'_>,
         shape: &Bound<'_, PyTuple>,
         offset: usize,
         strides: &Bound<'_, PyTuple>,
+        dtype: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let strides = strides.iter().map(|stride| stride.extract());
         let leaf = Leaf {
             offset,
-            strides: steps(strides)?,
+            strides: strides.collect::<PyResult<_>>()?,
             ..self.leaf(py)?
         };
-        Ok(Self::over(leaf, Shape::of(shape)?, self.element))
+        let element = dtype.map_or(Ok(self.element), Element::of)?;
+        Ok(Self {
+            element,
+            ..self.part(leaf, Shape::of(shape)?)
+        })
     }
 }
 
-fn steps(tuple: &Bound<'_, PyTuple>) -> PyResult<Arc<[isize]>> {
-    tuple.iter().map(|stride| stride.extract()).collect()
-}
-
-/// An array over memory; row-major unless strides are given.
+/// A row-major array over memory.
 #[pyfunction]
-#[pyo3(signature = (storage, shape, dtype, offset = 0, strides = None))]
 pub fn over(
     storage: &PyStorage,
     shape: &Bound<'_, PyTuple>,
     dtype: &Bound<'_, PyAny>,
-    offset: usize,
-    strides: Option<&Bound<'_, PyTuple>>,
 ) -> PyResult<PyArray> {
     let shape = Shape::of(shape)?;
-    let strides = strides.map_or_else(|| Ok(shape.dense().clone()), steps)?;
     let leaf = Leaf {
         storage: storage.0.clone(),
-        offset,
-        readonly: repeats(shape.extents(), &strides),
-        strides,
+        offset: 0,
+        strides: shape.dense().clone(),
     };
     Ok(PyArray::over(leaf, shape, Element::of(dtype)?))
 }

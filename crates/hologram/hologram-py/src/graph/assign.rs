@@ -129,6 +129,5 @@ fn lanes(leaf: &Leaf, lanes: usize) -> Leaf {
         storage: leaf.storage.clone(),
         offset: leaf.offset * lanes,
         strides: wide.chain([1]).collect(),
-        readonly: leaf.readonly,
     }
 }

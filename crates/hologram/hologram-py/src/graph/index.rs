@@ -150,10 +150,9 @@ pub fn view(array: &PyArray, key: &Bound<'_, PyAny>) -> PyResult<Option<PyArray>
         // Of no elements only, which nobody reads, it could be anything.
         offset: usize::try_from(offset).unwrap_or(0),
         strides: strides.into(),
-        readonly: leaf.readonly,
     };
     let shape = Shape::asked(shape)?;
-    Ok(Some(PyArray::over(leaf, shape, array.element)))
+    Ok(Some(array.part(leaf, shape)))
 }
 
 /// Writes a number into a view.
@@ -274,7 +273,7 @@ pub fn transposed(py: Python<'_>, array: &PyArray) -> PyResult<PyArray> {
     let leaf = array.leaf(py)?;
     let strides: Arc<[isize]> = Arc::new([leaf.strides[1], leaf.strides[0]]);
     let leaf = Leaf { strides, ..leaf };
-    Ok(PyArray::over(leaf, Shape::new([cols, rows]), array.element))
+    Ok(array.part(leaf, Shape::new([cols, rows])))
 }
 
 /// Computes an array, and what still has to read its memory, which is written next; in a `with` of the lock of all arrays.

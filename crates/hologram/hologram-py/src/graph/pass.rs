@@ -84,6 +84,5 @@ pub fn place(py: Python<'_>, device: &Arc<Device>, shape: &Shape, ty: Ty) -> PyR
         storage: Storage::allocate(py, device, shape.size(), ty, false)?,
         offset: 0,
         strides: shape.dense().clone(),
-        readonly: false,
     })
 }

@@ -68,7 +68,6 @@ pub fn stacked(arrays: &Bound<'_, PyList>, axis: &Bound<'_, PyAny>) -> PyResult<
                 storage: whole.storage.clone(),
                 offset: (index + i) * step,
                 strides: strides.clone(),
-                readonly: false,
             };
             (value, place)
         });

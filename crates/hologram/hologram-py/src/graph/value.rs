@@ -24,8 +24,6 @@ pub struct Leaf {
     pub offset: usize,
     /// Elements along each dimension.
     pub strides: Arc<[isize]>,
-    /// Mark of a broadcast view that shows elements several times, or of a part of one: these are not written.
-    pub readonly: bool,
 }
 
 impl Leaf {

@@ -278,6 +278,8 @@ def test_broadcast_views_are_not_written():
                 write()
         assert not np.asarray(view).flags.writeable or not view.device.on_host
     assert x.tolist() == [1, 2, 3] and np.asarray(x).flags.writeable
+    z = hp.broadcast_to(hp.asarray([1j, 2]), (2, 2))[0]
+    assert z.readonly and hp.real(z).readonly and hp.imag(z).readonly and not hp.real(z + 0).readonly
 
 
 def test_shapes_that_no_memory_has():

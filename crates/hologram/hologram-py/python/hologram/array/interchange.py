@@ -44,7 +44,8 @@ def to_numpy(self: Array, dtype: Any = None, copy: bool | None = None) -> np.nda
     if self.device.on_host:
         storage, _, _ = self.data()
         storage.exported = True
-        values.flags.writeable = not self.readonly
+        if self.readonly:
+            values.flags.writeable = False
     return values
 
 
@@ -69,8 +70,8 @@ def dlpack(
         raise BufferError(f"the memory is {self.device}'s own: ask for a copy, from_dlpack(x, device=\"cpu\")")
     given = self
     if self.dtype is dtypes.bfloat16:
-        storage, offset, strides = self.data()
-        given = core.over(storage, self.shape, dtypes.uint16, offset, strides)
+        _, offset, strides = self.data()
+        given = self.view(self.shape, offset, strides, dtypes.uint16)
     capsule = to_numpy(given, copy=bool(copy) or not self.device.on_host or None).__dlpack__(max_version=max_version)
     if given is not self:
         retype(capsule, _UINT, _BFLOAT)

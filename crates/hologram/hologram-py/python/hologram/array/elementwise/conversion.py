@@ -41,8 +41,8 @@ _OF_PARTS: dict[str, Callable[..., Any]] = {"add": operator.add, "subtract": ope
 
 def _parts(x: Array) -> Array:
     """The real and imaginary parts of complex numbers along a last axis, as a view."""
-    storage, offset, strides = x.data()
-    return core.over(storage, (*x.shape, 2), dtypes.of(x.dtype.buffer), 2 * offset, (*(2 * stride for stride in strides), 1))
+    _, offset, strides = x.data()
+    return x.view((*x.shape, 2), 2 * offset, (*(2 * stride for stride in strides), 1), dtypes.of(x.dtype.buffer))
 
 
 def by_numpy(name: str, inputs: Sequence[Any], dtype: DType, device: Device, shape: tuple[int, ...], result: DType) -> Array:

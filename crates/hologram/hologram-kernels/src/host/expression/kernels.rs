@@ -159,6 +159,8 @@ macro_rules! integer {
     ($t:ident, $bits:ident, $op:expr, $places:expr) => {
         match $op {
             StepOp::Not => one($places, |a: $bits| !a),
+            StepOp::FloorDiv => divide::<$t>($places, false),
+            StepOp::Remainder => divide::<$t>($places, true),
             StepOp::And => two($places, |a: $bits, b| a & b),
             StepOp::Or => two($places, |a: $bits, b| a | b),
             StepOp::Xor => two($places, |a: $bits, b| a ^ b),
@@ -184,7 +186,6 @@ macro_rules! integer {
 pub(super) unsafe fn run(step: &Step, places: Places) {
     let ty = step.ty;
     let count = places.count as u64;
-    let divides = matches!(step.op, StepOp::FloorDiv | StepOp::Remainder);
     let spans = |places: &Places| {
         let span = |ptr: *mut u8, ty: Ty| HostSpan {
             ptr,
@@ -216,8 +217,6 @@ pub(super) unsafe fn run(step: &Step, places: Places) {
             Ty::I8 => integer!(i8, u8, step.op, places),
             Ty::I16 => integer!(i16, u16, step.op, places),
             Ty::I32 => integer!(i32, u32, step.op, places),
-            Ty::I64 if divides => divide::<i64>(places, step.op == StepOp::Remainder),
-            Ty::U64 if divides => divide::<u64>(places, step.op == StepOp::Remainder),
             Ty::I64 => integer!(i64, u64, step.op, places),
             Ty::U8 => integer!(u8, u8, step.op, places),
             Ty::U16 => integer!(u16, u16, step.op, places),

@@ -192,45 +192,58 @@ fn divided(x: i128, y: i128) -> (i128, i128) {
     (floor, x - floor * y)
 }
 
-#[test]
-fn long_integers_divided() {
-    let both = division(Ty::I64);
-    let limit = 1i64 << 53;
-    let some = [
-        0,
-        1,
-        -1,
-        7,
-        -7,
-        1000,
-        limit - 1,
-        1 - limit,
-        limit,
-        limit + 1,
-        -limit - 1,
-        i64::MAX,
-        i64::MIN,
-    ];
-    for (mut a, mut b) in some
-        .iter()
-        .flat_map(|&a| some.map(move |b| (vec![a; 40], vec![b; 40])))
-    {
-        let (mut q, mut r) = (a.clone(), a.clone());
-        let read = [view(&mut a, &[1]), view(&mut b, &[1])];
-        let write = [view(&mut q, &[1]), view(&mut r, &[1])];
-        // SAFETY: vectors of 40 elements.
-        unsafe { both.run(&[40], &read, &[], &write, &[false], None) };
-        let expected = divided(a[0].into(), b[0].into());
-        let wrapped = (i128::from(expected.0 as i64), expected.1);
-        assert_eq!(
-            (q[39].into(), r[39].into()),
-            wrapped,
-            "{} and {}",
-            a[0],
-            b[0]
-        );
-        assert_eq!((q[0], r[0]), (q[39], r[39]));
+/// Quotients and remainders of numbers by one divisor, and by several.
+fn check_division<T: Copy + Into<i128>>(ty: Ty, a: &mut [T], b: &mut [T], cut: impl Fn(i128) -> T) {
+    let count = a.len();
+    let (mut q, mut r) = (a.to_vec(), a.to_vec());
+    let step = isize::from(b.len() > 1);
+    let read = [view(a, &[1]), view(b, &[step])];
+    let write = [view(&mut q, &[1]), view(&mut r, &[1])];
+    // SAFETY: vectors of `count` elements, or of one.
+    unsafe { division(ty).run(&[count], &read, &[], &write, &[false], None) };
+    for i in 0..count {
+        let (x, y) = (a[i].into(), b[i.min(b.len() - 1)].into());
+        let (quotient, rest) = divided(x, y);
+        let found = (q[i].into(), r[i].into());
+        assert_eq!(found, (cut(quotient).into(), rest), "{ty}: {x} by {y}");
     }
+}
+
+#[test]
+fn integers_divided() {
+    macro_rules! check {
+        ($($t:ident $ty:ident)*) => {$({
+            // All of few bits, and random ones of every length.
+            let mut state = 1u64;
+            let mut next = || {
+                state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                (state ^ (state >> 33)) as $t >> ((state >> 40) % u64::from($t::BITS))
+            };
+            let half = $t::MAX / 2;
+            let edges = [$t::MIN, $t::MIN + 1, half, half + 1, half + 2, $t::MAX - 1, $t::MAX];
+            let near = (0..=$t::BITS.min(55)).flat_map(|bit| {
+                let power = (1u64 << bit) as $t;
+                [power.wrapping_sub(1), power, power.wrapping_add(1), power.wrapping_neg()]
+            });
+            let mut a: Vec<$t> = (0..=255u8).map(|i| i as $t).chain(edges).chain(near).collect();
+            a.extend((0..100).map(|_| next()));
+            let cut = |x: i128| x as $t;
+            for by in a.clone() {
+                check_division(Ty::$ty, &mut a, &mut [by], cut);
+            }
+            for turn in 0..12 {
+                let mut b = a.clone();
+                b.rotate_left(turn * 31 + 1);
+                check_division(Ty::$ty, &mut a, &mut b, cut);
+            }
+            // Numbers and divisors below 2^53 alone.
+            a.retain(|&x| i128::from(x).abs() < 1 << 53);
+            let mut b = a.clone();
+            b.reverse();
+            check_division(Ty::$ty, &mut a, &mut b, cut);
+        })*};
+    }
+    check!(i8 I8 i16 I16 i32 I32 i64 I64 u8 U8 u16 U16 u32 U32 u64 U64);
 }
 
 #[test]
@@ -309,42 +322,6 @@ fn folds() {
                 "{shape:?} {folded:?}"
             );
         }
-    }
-}
-
-#[test]
-fn integers_divided() {
-    let both = division(Ty::I32);
-    let some = [
-        0,
-        1,
-        -1,
-        2,
-        -2,
-        3,
-        -7,
-        100,
-        i32::MAX,
-        i32::MIN,
-        i32::MAX - 1,
-        i32::MIN + 1,
-    ];
-    let mut a: Vec<i32> = some
-        .iter()
-        .flat_map(|&a| some.iter().map(move |_| a))
-        .collect();
-    let mut b: Vec<i32> = some.iter().flat_map(|_| some).collect();
-    let (mut q, mut r) = (a.clone(), a.clone());
-    let n = a.len();
-    let read = [view(&mut a, &[1]), view(&mut b, &[1])];
-    let write = [view(&mut q, &[1]), view(&mut r, &[1])];
-    // SAFETY: vectors of `n` elements.
-    unsafe { both.run(&[n], &read, &[], &write, &[false], None) };
-    for i in 0..n {
-        let expected = divided(a[i].into(), b[i].into());
-        // The quotient of the smallest number by -1 wraps.
-        let wrapped = (i128::from(expected.0 as i32), expected.1);
-        assert_eq!((q[i].into(), r[i].into()), wrapped, "{} and {}", a[i], b[i]);
     }
 }
 

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use super::super::element::Element;
 use super::super::vector::{self, blocks, none, Work, BLOCK};
-use super::kernels::{pairs, Places, Value};
+use super::kernels::{pairs, single, Places, Value};
 
 /// An integer that is divided, quotients rounded down.
 pub(super) trait Divided: Value + Element {
@@ -141,15 +141,9 @@ impl<T: Divided> Work for Divide<T> {
     #[inline(always)]
     fn run(self) {
         let Places { dst, args, count } = self.places;
-        // SAFETY: every place has `count` elements, and nobody writes divisors before they are read.
-        let divisors = unsafe { std::slice::from_raw_parts(args[1].cast::<T>(), count) };
-        let Some(&by) = divisors.first() else { return };
-        let is_one = divisors
-            .iter()
-            .fold(by != T::ZERO, |one, &b| one & (b == by));
-        // SAFETY: as above.
+        // SAFETY: every place has `count` elements.
         unsafe {
-            if is_one {
+            if let Some(by) = single(args[1], count).filter(|&by: &T| by != T::ZERO) {
                 let reciprocal = by.reciprocal();
                 let a = (args[0].cast::<T>(), T::ONE);
                 blocks(

@@ -6,12 +6,14 @@ use super::super::half::Format;
 use super::super::vector::{self, blocks, none, Work, BLOCK};
 use super::divide::divide;
 use super::ordered::Ordered;
+use super::power::power;
 use super::steps::{Step, StepOp};
 use super::whole::Whole;
 use crate::host::{unchecked, HostSpan};
-use crate::{Operation, Ty};
+use crate::{BinaryOp, Operation, Ty};
 
 /// Places of a step's values: each has the elements of a block.
+#[derive(Clone, Copy)]
 pub(super) struct Places {
     pub dst: *mut u8,
     pub args: [*const u8; 3],
@@ -26,6 +28,19 @@ macro_rules! value {
     ($($name:ident)*) => {$( impl Value for $name { const NONE: Self = 0 as $name; } )*};
 }
 value!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
+
+/// The one value of `count` elements, if there are any and all are equal.
+///
+/// # Safety
+/// They are there, aligned, of `T`.
+#[inline(always)]
+pub(super) unsafe fn single<T: Copy + PartialEq>(from: *const u8, count: usize) -> Option<T> {
+    // SAFETY: the caller's promise.
+    let values = unsafe { std::slice::from_raw_parts(from.cast::<T>(), count) };
+    let &first = values.first()?;
+    let equal = values.iter().fold(true, |all, &x| all & (x == first));
+    equal.then_some(first)
+}
 
 struct One<A, D, F> {
     places: Places,
@@ -204,6 +219,10 @@ pub(super) unsafe fn run(step: &Step, places: Places) {
             let done = unsafe { unchecked(&Operation::Map { op, ty, count }, &spans(&places)) };
             debug_assert!(done.is_ok());
         }
+        // SAFETY: the caller's promises.
+        StepOp::Binary(BinaryOp::Pow) if ty == Ty::F32 && unsafe { power::<f32>(&places) } => {}
+        // SAFETY: the caller's promises.
+        StepOp::Binary(BinaryOp::Pow) if ty == Ty::F64 && unsafe { power::<f64>(&places) } => {}
         StepOp::Binary(op) => {
             let operation = Operation::MapBinary { op, ty, count };
             // SAFETY: the caller's promises.

@@ -14,6 +14,7 @@ mod kernels;
 mod ordered;
 mod pitch;
 mod position;
+mod power;
 mod scan;
 mod steps;
 #[cfg(test)]

@@ -47,7 +47,17 @@ impl<T: Element, F: Fold<T>> Work for Accumulate<T, F> {
 /// Elements below which a row has few lanes: more of them wait less for the sums before, but take longer to join.
 const FEW: usize = 256;
 
-/// The fold of one row by `N` lanes, a power of two.
+/// The fold of one row.
+#[inline(always)]
+pub(super) fn row<T: Element, F: Fold<T>>(from: &[T], op: F) -> T {
+    if from.len() < FEW {
+        row_of::<T, F, 16>(from, op)
+    } else {
+        row_of::<T, F, 64>(from, op)
+    }
+}
+
+/// The same by `N` lanes, a power of two.
 #[inline(always)]
 fn row_of<T: Element, F: Fold<T>, const N: usize>(from: &[T], op: F) -> T {
     let mut lanes = [op.empty(); N];
@@ -82,12 +92,7 @@ impl<T: Element, F: Fold<T>> Work for ShortRows<T, F> {
         let rows = self.0;
         for row in 0..rows.count {
             // SAFETY: one of the rows.
-            let from = unsafe { rows.row(row) };
-            let sum = if rows.width < FEW {
-                row_of::<T, F, 16>(from, rows.op)
-            } else {
-                row_of::<T, F, 64>(from, rows.op)
-            };
+            let sum = self::row(unsafe { rows.row(row) }, rows.op);
             // SAFETY: a result for each row.
             unsafe { rows.to.add(row).write(sum) };
         }

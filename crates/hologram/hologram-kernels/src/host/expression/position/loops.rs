@@ -2,6 +2,8 @@
 
 use crate::host::element::Element;
 use crate::host::expression::extremes::{Highest, Lowest};
+use crate::host::expression::fold_rows::row;
+use crate::host::reduce::Fold;
 use crate::host::vector::Work;
 
 /// An order by which an element is taken instead of one before it.
@@ -41,23 +43,68 @@ impl<T: Element> Work for Find<T> {
     fn run(self) -> usize {
         // SAFETY: `count` elements that nobody writes.
         let from = unsafe { std::slice::from_raw_parts(self.from, self.count) };
-        let nan = self.value.is_nan();
-        let (groups, _) = from.as_chunks::<GROUP>();
-        let mut at = 0;
-        for group in groups {
-            let mut found = false;
-            for &x in group {
-                found |= (x == self.value) | (x.is_nan() & nan);
-            }
-            if found {
-                break;
-            }
-            at += GROUP;
+        find(from, self.value)
+    }
+}
+
+#[inline(always)]
+fn find<T: Element>(from: &[T], value: T) -> usize {
+    let nan = value.is_nan();
+    let (groups, _) = from.as_chunks::<GROUP>();
+    let mut at = 0;
+    for group in groups {
+        let mut found = false;
+        for &x in group {
+            found |= (x == value) | (x.is_nan() & nan);
         }
-        while at < self.count && !((from[at] == self.value) | (from[at].is_nan() & nan)) {
-            at += 1;
+        if found {
+            break;
         }
-        at
+        at += GROUP;
+    }
+    while at < from.len() && !((from[at] == value) | (from[at].is_nan() & nan)) {
+        at += 1;
+    }
+    at
+}
+
+/// Elements below which a row is looked through one by one.
+const FEW: usize = 12;
+
+/// Index of the best of each of `count` rows of `width` elements one after another.
+pub(super) struct ShortRows<T, F> {
+    pub from: *const T,
+    pub to: *mut i64,
+    pub width: usize,
+    pub count: usize,
+    pub op: F,
+}
+
+impl<T: Element, F: Fold<T> + Better<T>> Work for ShortRows<T, F> {
+    type Out = ();
+    const WIDE: bool = true;
+
+    #[inline(always)]
+    fn run(self) {
+        for number in 0..self.count {
+            // SAFETY: one of the rows, which nobody writes.
+            let from = unsafe {
+                std::slice::from_raw_parts(self.from.add(number * self.width), self.width)
+            };
+            let found = if self.width < FEW {
+                let (mut best, mut found) = (from[0], 0);
+                for (at, &x) in from.iter().enumerate() {
+                    let better = self.op.better(x, best);
+                    best = if better { x } else { best };
+                    found = if better { at } else { found };
+                }
+                found
+            } else {
+                find(from, row(from, self.op))
+            };
+            // SAFETY: a result for each row.
+            unsafe { self.to.add(number).write(found as i64) };
+        }
     }
 }
 

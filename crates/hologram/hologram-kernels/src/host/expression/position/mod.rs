@@ -13,7 +13,7 @@ use crate::host::parallel::{all_at_once, is_large, pieces, rows, Shared};
 use crate::host::reduce::{self, Fold};
 use crate::host::vector;
 use crate::Ty;
-use loops::{Better, Columns, Find};
+use loops::{Better, Columns, Find, ShortRows};
 
 /// The element that is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -246,8 +246,26 @@ impl<F> Search<'_, F> {
             return;
         }
         let out = Shared(results.as_mut_ptr());
+        let per_block = self.block / length;
         rows(outer, length, weight, |range| {
             let mut scratch = Vec::new();
+            if per_block > 1 {
+                for row in range.clone().step_by(per_block) {
+                    let count = per_block.min(range.end - row);
+                    // SAFETY: as below; the block has `count` rows.
+                    unsafe {
+                        let from = self.fetch::<T>(&mut scratch, row * length, count * length);
+                        vector::run(ShortRows {
+                            from,
+                            to: out.at(row),
+                            width: length,
+                            count,
+                            op: self.op,
+                        });
+                    }
+                }
+                return;
+            }
             for row in range {
                 // SAFETY: the caller's promises; a result for each row.
                 unsafe {

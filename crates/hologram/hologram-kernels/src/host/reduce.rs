@@ -12,6 +12,11 @@ pub(super) trait Fold<T>: Copy + Sync {
     /// Result of nothing.
     fn empty(self) -> T;
     fn join(self, a: T, b: T) -> T;
+    /// True if no number up to `greatest` that is joined with this changes it.
+    #[inline(always)]
+    fn is_final(self, _found: T, _greatest: T) -> bool {
+        false
+    }
 }
 
 macro_rules! fold {

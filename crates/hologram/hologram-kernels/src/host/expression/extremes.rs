@@ -19,6 +19,10 @@ impl<T: Element> Fold<T> for Lowest {
             a
         }
     }
+    #[inline(always)]
+    fn is_final(self, found: T, _: T) -> bool {
+        T::INTEGER && found == T::LEAST
+    }
 }
 
 /// The larger one; NaN if one is.
@@ -36,5 +40,9 @@ impl<T: Element> Fold<T> for Highest {
         } else {
             a
         }
+    }
+    #[inline(always)]
+    fn is_final(self, found: T, greatest: T) -> bool {
+        T::INTEGER && found == greatest
     }
 }

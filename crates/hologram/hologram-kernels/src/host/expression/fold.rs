@@ -1,5 +1,7 @@
 //! Folds along dimensions: along rows where the dimension that lies closest in memory is folded, else row by row into columns.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::super::element::Element;
 use super::super::parallel::{all_at_once, pieces, rows, Shared};
 use super::super::reduce::{self, pairs, serial, Fold};
@@ -191,11 +193,19 @@ impl<F> Folding<'_, F> {
         if self.outer < MANY_ROWS && self.folded > 2 * block {
             for (row, result) in results.iter_mut().enumerate() {
                 let start = row * self.folded;
+                let ended = AtomicBool::new(false);
                 let mut sums = pieces(self.folded, weight, self.op.empty(), |range| {
-                    self.bound.with_scratch(|scratch| {
+                    if ended.load(Ordering::Relaxed) {
+                        return self.op.empty();
+                    }
+                    let sum = self.bound.with_scratch(|scratch| {
                         // SAFETY: the caller's promises; ranges are disjoint.
                         unsafe { self.run_of(scratch, start + range.start, range.len()) }
-                    })
+                    });
+                    if self.is_final(sum) {
+                        ended.store(true, Ordering::Relaxed);
+                    }
+                    sum
                 });
                 *result = pairs(&mut sums, self.op);
             }
@@ -237,6 +247,19 @@ impl<F> Folding<'_, F> {
         });
     }
 
+    /// True if the other elements need not be looked at: they do not change the fold, and nothing of theirs is written.
+    fn is_final<T: Element>(&self, total: T) -> bool
+    where
+        F: Fold<T>,
+    {
+        let Expression { steps, outputs, .. } = self.expression;
+        let fixed = self.expression.types.len() - steps.len();
+        let made_by = self.value.checked_sub(fixed).map(|index| &steps[index]);
+        let of_truths = made_by.is_some_and(|step| step.op.is_comparison());
+        let greatest = if of_truths { T::ONE } else { T::GREATEST };
+        outputs.is_empty() && self.op.is_final(total, greatest)
+    }
+
     /// The fold of `count` elements from `start` on.
     ///
     /// # Safety
@@ -246,7 +269,7 @@ impl<F> Folding<'_, F> {
         F: Fold<T>,
     {
         let (mut total, mut at) = (self.op.empty(), 0);
-        while at < count {
+        while at < count && !self.is_final(total) {
             let len = self.expression.block.min(count - at);
             // SAFETY: the caller's promises.
             unsafe { self.bound.compute(scratch, start + at, len) };

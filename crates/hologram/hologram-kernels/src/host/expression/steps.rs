@@ -99,6 +99,14 @@ impl StepOp {
         }
     }
 
+    /// True if it gives truths.
+    pub(super) fn is_comparison(self) -> bool {
+        matches!(
+            self,
+            Self::Equal | Self::NotEqual | Self::Less | Self::LessEqual
+        )
+    }
+
     /// Type of the result of a step of type `ty`.
     pub(super) fn result(self, ty: Ty) -> Ty {
         match self {

@@ -210,6 +210,61 @@ fn check_division<T: Copy + Into<i128>>(ty: Ty, a: &mut [T], b: &mut [T], cut: i
 }
 
 #[test]
+fn folds_of_integers_end_early() {
+    for (op, least) in [(FoldOp::Minimum, true), (FoldOp::Maximum, false)] {
+        let [end, other] = if least { [i16::MIN, 3] } else { [i16::MAX, 3] };
+        let alone = Expression::new(&[Ty::I16], &[], vec![], vec![], Some((op, 0)));
+        let not = vec![step(StepOp::Not, Ty::I16, &[0])];
+        let written = Expression::new(&[Ty::I16], &[], not, vec![1], Some((op, 0)));
+        let (alone, written) = (alone.expect("a fold"), written.expect("a fold"));
+        for (rows, n) in [(1, 3), (1, 300_001), (3, 20_000), (40, 5000)] {
+            for at in [0, n / 2, rows * n - 1] {
+                let mut x = vec![other; rows * n];
+                x[at] = end;
+                let (mut y, mut found) = (vec![0i16; rows * n], vec![0i16; rows]);
+                let strides = [n as isize, 1];
+                let write = [view(&mut y, &strides)];
+                for (expression, write) in [(&alone, &[][..]), (&written, &write[..])] {
+                    let (read, target) = ([view(&mut x, &strides)], view(&mut found, &[1, 0]));
+                    let (shape, folded) = ([rows, n], [false, true]);
+                    // SAFETY: vectors that hold all elements of the views.
+                    unsafe { expression.run(&shape, &read, &[], write, &folded, Some(&target)) };
+                    let expected = (0..rows).map(|row| if row == at / n { end } else { other });
+                    assert!(found.drain(..).eq(expected), "{op:?} {rows} x {n}: {at}");
+                    found = vec![0; rows];
+                }
+                assert!(x.iter().zip(&y).all(|(x, y)| !x == *y), "{rows} x {n}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_largest_truth_is_found_early() {
+    let truths = vec![step(StepOp::Less, Ty::I32, &[0, 1])];
+    let any = Expression::new(
+        &[Ty::I32],
+        &[Ty::I32],
+        truths,
+        vec![],
+        Some((FoldOp::Maximum, 2)),
+    );
+    let any = any.expect("a fold");
+    for (rows, n) in [(1, 300_001), (40, 5000), (400, 30)] {
+        for at in [0, n / 2, rows * n - 1, rows * n] {
+            let mut x = vec![5i32; rows * n];
+            x.get_mut(at).into_iter().for_each(|x| *x = -1);
+            let mut found = vec![7u8; rows];
+            let (read, target) = ([view(&mut x, &[n as isize, 1])], view(&mut found, &[1, 0]));
+            // SAFETY: vectors that hold all elements of the views.
+            unsafe { any.run(&[rows, n], &read, &[0], &[], &[false, true], Some(&target)) };
+            let expected = (0..rows).map(|row| u8::from(row == at / n));
+            assert!(found.into_iter().eq(expected), "{rows} x {n}: {at}");
+        }
+    }
+}
+
+#[test]
 fn integers_divided() {
     macro_rules! check {
         ($($t:ident $ty:ident)*) => {$({

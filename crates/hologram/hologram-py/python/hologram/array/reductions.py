@@ -135,14 +135,18 @@ def _truth(name: str, x: Array) -> Value:
 
 def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """Whether all elements along axes are true or not zero; of none they are."""
-    found = core.fold("minimum", _truth("all", x), x, axes_of(axis, x.ndim), keepdims, dtypes.uint8)
-    # The smallest of none is 255.
-    return into(out, astype(found, dtypes.bool))
+    # The smallest of none is 255, which is no bool.
+    found = core.fold("minimum", _truth("all", x), x, axes_of(axis, x.ndim), keepdims, dtypes.bool if x.size else dtypes.uint8)
+    return into(out, astype(found, dtypes.bool, copy=False))
 
 
 def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """Whether one element along axes is true or not zero; of none none is."""
-    return into(out, core.fold("maximum", _truth("any", x), x, axes_of(axis, x.ndim), keepdims, dtypes.bool))
+    value = _truth("any", x)
+    if x.dtype is dtypes.bool and x.size > 4096:
+        # The largest of comparisons is found with the first that holds: that is worth the step where there are many.
+        value = step("ne", "uint8", (value, core.number(0, "uint8")), "uint8", x.shape)
+    return into(out, core.fold("maximum", value, x, axes_of(axis, x.ndim), keepdims, dtypes.bool))
 
 
 def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:

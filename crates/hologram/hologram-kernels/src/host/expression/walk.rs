@@ -169,6 +169,9 @@ pub(super) unsafe fn gather(
     }
 }
 
+/// Elements of a row up to which rows are gathered by one loop.
+const SHORT: usize = 8;
+
 unsafe fn gather_typed<T: Copy>(
     src: *const u8,
     shape: &[usize],
@@ -177,7 +180,33 @@ unsafe fn gather_typed<T: Copy>(
     count: usize,
     mut dst: *mut T,
 ) {
-    let step = strides[strides.len() - 1];
+    let last = shape.len() - 1;
+    let (step, width) = (strides[last], shape[last]);
+    let (before, behind) = (at.next_multiple_of(width) - at, (at + count) % width);
+    if last > 0 && width <= SHORT && before + behind < count {
+        let rows = (count - before - behind) / width;
+        let mut runs = Runs::new(&shape[..last], &strides[..last], at.div_ceil(width), rows);
+        // SAFETY: `gather` was promised that these elements are there, and room for them.
+        unsafe {
+            if before > 0 {
+                gather_typed(src, shape, strides, at, before, dst);
+                dst = dst.add(before);
+            }
+            while let Some((offset, len)) = runs.next() {
+                for row in 0..len as isize {
+                    let from = src.offset(offset + row * strides[last - 1]);
+                    for i in 0..width {
+                        *dst.add(i) = *from.offset(i as isize * step).cast();
+                    }
+                    dst = dst.add(width);
+                }
+            }
+            if behind > 0 {
+                gather_typed(src, shape, strides, at + count - behind, behind, dst);
+            }
+        }
+        return;
+    }
     let mut runs = Runs::new(shape, strides, at, count);
     while let Some((offset, len)) = runs.next() {
         // SAFETY: `gather` was promised that these elements are there, and room for them.
@@ -244,6 +273,56 @@ unsafe fn scatter_typed<T: Copy>(
                 }
             }
             src = src.add(len);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gather;
+
+    #[test]
+    fn elements_are_gathered_from_anywhere_on() {
+        let from: Vec<u16> = (0..4000).collect();
+        let cases: [(&[usize], &[isize]); 7] = [
+            (&[9, 2], &[1, 0]),
+            (&[9, 3], &[7, 2]),
+            (&[4, 3, 5], &[100, 9, 1]),
+            (&[4, 3, 2], &[0, 3, 40]),
+            (&[3, 9], &[20, 1]),
+            (&[5, 8], &[-10, -1]),
+            (&[6], &[3]),
+        ];
+        for (shape, strides) in cases {
+            let bytes: Vec<isize> = strides.iter().map(|stride| 2 * stride).collect();
+            let count: usize = shape.iter().product();
+            let element = |mut at: usize| {
+                let mut place = 1000;
+                for (extent, stride) in shape.iter().zip(strides).rev() {
+                    place += (at % extent) as isize * stride;
+                    at /= extent;
+                }
+                place as u16
+            };
+            for (at, end) in (0..count).flat_map(|at| (at..=count).map(move |end| (at, end))) {
+                let mut found = vec![9999u16; count];
+                // SAFETY: all places lie among the 4000 elements, and there is room for `count`.
+                unsafe {
+                    let first = from.as_ptr().add(1000).cast();
+                    gather(
+                        (first, 2),
+                        (shape, &bytes),
+                        (at, end - at),
+                        found.as_mut_ptr().cast(),
+                    );
+                }
+                let (gathered, rest) = found.split_at(end - at);
+                assert!(
+                    gathered.iter().copied().eq((at..end).map(element)),
+                    "{shape:?} {at}..{end}"
+                );
+                assert!(rest.iter().all(|&x| x == 9999));
+            }
         }
     }
 }

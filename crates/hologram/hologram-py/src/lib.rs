@@ -33,7 +33,6 @@ mod _hologram {
         index::{before_write, listed, set_indexing, taken},
         node::recorded_operations,
         roll::rolled,
-        select::either,
         stack::stacked,
         storage::PyStorage,
         value::{number, rounded, step, PyValue},

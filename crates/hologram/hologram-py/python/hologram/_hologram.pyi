@@ -511,9 +511,6 @@ def rounded(value: float, type: str, /) -> float:
 def rolled(array: Array, shifts: Sequence[int], /) -> Array:
     """A new array: along each axis the last elements, as many as its shift, come first."""
 
-def either(condition: Array, x1: Array, x2: Array, /) -> Array | None:
-    """Complex numbers of x1 where the condition holds, else of x2; None of other arrays than dense ones of one shape on the host."""
-
 def stacked(arrays: list[Any], axis: Any, /) -> Array | None:
     """Arrays along a new axis; None of arrays that differ in shape, type or device, of complex ones, and where there is no such axis."""
 

@@ -537,3 +537,19 @@ def test_powers_of_few_halves(dtype):
         np.testing.assert_array_max_ulp(found[:3000], expected[:3000], 16 if DEVICE != "cpu" else 4 if dtype == "float64" else 1)
         np.testing.assert_array_equal(found[3000:], expected[3000:])
         np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(expected[found == 0]))
+
+
+def test_complex_numbers_are_chosen():
+    rng = np.random.default_rng(6)
+    z = rng.standard_normal((3, 5)) + 1j * rng.standard_normal((3, 5))
+    for dtype in ("complex64", "complex128"):
+        x = z.astype(dtype)
+        for mask in (x.real > 0, np.array([True, False, True, True, False]), np.array(True), np.zeros((2, 1, 5), bool)):
+            for a, b in ((x, x[:1]), (x, 2.5), (1j, x), (x, x.real), (x.T[:3, :1], x), (1j, 2), (x, 1e300j), (x[:, :0].sum(), x)):
+                ours = [asarray(v) if isinstance(v, (np.ndarray, np.generic)) else v for v in (a, b)]
+                found = hp.where(asarray(mask), *ours)
+                with np.errstate(all="ignore"):
+                    wanted = dtype if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else "complex128"
+                    expected = np.where(mask, np.asarray(a, wanted), np.asarray(b, wanted))
+                assert found.dtype == expected.dtype.name and found.shape == expected.shape
+                np.testing.assert_array_equal(to_numpy(found), expected)

@@ -1,13 +1,13 @@
 """`hologram.Array` and what is done with its memory: the native module's graph of recorded operations."""
 
 from .._hologram import (
-    Alone, Array, Elementwise, Fold, Value, assign, before_write, copied, either, fold, listed, new, number, over, recorded, replace, rolled, rounded,
+    Alone, Array, Elementwise, Fold, Value, assign, before_write, copied, fold, listed, new, number, over, recorded, replace, rolled, rounded,
     stacked, step, taken, value_of,
 )  # fmt: skip
 from ..errors import ArgumentError, DTypeError, ShapeError
 
 __all__ = [
-    "Array", "Elementwise", "Fold", "Value", "assign", "before_write", "changes", "copied", "either", "fold", "into", "listed", "new", "number",
+    "Array", "Elementwise", "Fold", "Value", "assign", "before_write", "changes", "copied", "fold", "into", "listed", "new", "number",
     "over", "recorded", "replace", "rolled", "rounded", "stacked", "step", "taken", "value_of",
 ]  # fmt: skip
 

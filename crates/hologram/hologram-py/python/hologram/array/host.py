@@ -81,21 +81,3 @@ def ufunc(function: np.ufunc, *arguments: Any, device: Device, shape: tuple[int,
     with core.changes, np.errstate(all="ignore"):
         function(*_seen(arguments), out=view(made), casting="unsafe")
     return made
-
-
-def chosen(condition: Array, x1: Any, x2: Any, *, device: Device, shape: tuple[int, ...], dtype: DType) -> Array:
-    """x1 where the condition holds, else x2; on the processor written where the result is to be."""
-    if not device.on_host:
-        return call(np.where, condition, x1, x2, device=device, result=dtype)
-    if isinstance(x1, Array) and isinstance(x2, Array):
-        found = core.either(condition, x1, x2)
-        if found is not None:
-            return found
-    device.executor.count_host_operation()
-    made = core.new(device, shape, dtype)
-    to = view(made)
-    with core.changes, np.errstate(all="ignore"):
-        seen, first, second = _seen((condition, x1, x2))
-        np.copyto(to, second, casting="unsafe")
-        np.copyto(to, first, casting="unsafe", where=seen)
-    return made

@@ -39,10 +39,21 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None, ou
 _OF_PARTS: dict[str, Callable[..., Any]] = {"add": operator.add, "subtract": operator.sub, "negative": operator.neg}
 
 
-def _parts(x: Array) -> Array:
+def has_parts(dtype: DType, device: Device) -> bool:
+    """Whether a device has the floats that complex numbers are made of: of GPUs those of Apple have no float64."""
+    return dtype is dtypes.complex64 or dtype is dtypes.complex128 and device.on_host
+
+
+def parts(x: Array) -> Array:
     """The real and imaginary parts of complex numbers along a last axis, as a view."""
     _, offset, strides = x.data()
     return x.view((*x.shape, 2), 2 * offset, (*(2 * stride for stride in strides), 1), dtypes.of(x.dtype.buffer))
+
+
+def with_parts(made: Array, dtype: DType) -> Array:
+    """The complex numbers whose parts are along the last axis of a new array."""
+    storage, _, _ = made.data()
+    return core.over(storage, made.shape[:-1], dtype)
 
 
 def by_numpy(name: str, inputs: Sequence[Any], dtype: DType, device: Device, shape: tuple[int, ...], result: DType) -> Array:
@@ -52,9 +63,6 @@ def by_numpy(name: str, inputs: Sequence[Any], dtype: DType, device: Device, sha
     with np.errstate(all="ignore"):
         numpys = [x if isinstance(x, Array) else dtype.numpy.type(x) for x in numpys]
     of_parts = _OF_PARTS.get(name)
-    # Of GPUs those of Apple have no float64.
-    has_parts = dtype is dtypes.complex64 or dtype is dtypes.complex128 and device.on_host
-    if of_parts and has_parts and all(isinstance(x, Array) and x.shape == shape for x in numpys):
-        storage, _, _ = of_parts(*map(_parts, numpys)).data()
-        return core.over(storage, shape, dtype)
+    if of_parts and has_parts(dtype, device) and all(isinstance(x, Array) and x.shape == shape for x in numpys):
+        return with_parts(of_parts(*map(parts, numpys)), dtype)
     return host.ufunc(getattr(np, name), *numpys, device=device, shape=shape, dtype=result)

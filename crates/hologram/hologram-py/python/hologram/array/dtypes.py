@@ -135,10 +135,9 @@ def of(dtype: Any) -> DType:
         return _BY_TYPE[dtype]
     if isinstance(dtype, str) and dtype in _BY_NAME:
         return _BY_NAME[dtype]
-    if dtype is None:
-        raise DTypeError(f"dtype: None is none of {', '.join(_BY_NAME)}")
     try:
-        name = np.dtype(dtype).name
+        # NumPy takes None for float64.
+        name = "None" if dtype is None else np.dtype(dtype).name
     except (TypeError, ValueError):
         name = str(dtype)
     if name not in _BY_NAME:

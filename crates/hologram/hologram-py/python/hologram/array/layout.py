@@ -7,10 +7,6 @@ from typing import Any
 
 from ..errors import AxisError, ShapeError
 
-def size_of(shape: tuple[int, ...]) -> int:
-    """Number of elements."""
-    return math.prod(shape)
-
 
 def integers(given: Any, name: str) -> tuple[int, ...]:
     """An integer, or several, as a tuple: Python's, NumPy's and those of arrays.
@@ -97,7 +93,8 @@ def axes_of(axis: int | Sequence[int] | None, ndim: int, name: str = "axis") -> 
     """
     if axis is None:
         return tuple(range(ndim))
-    found = tuple(axis_of(a, ndim, name) for a in integers(axis, name))
+    given = axis if type(axis) is tuple else integers(axis, name)
+    found = tuple([axis_of(a, ndim, name) for a in given])
     if len(set(found)) != len(found):
         raise ShapeError(f"{name}: {axis}, an axis is named twice")
     return found
@@ -107,7 +104,7 @@ def reshaped(
     shape: tuple[int, ...], strides: tuple[int, ...], wanted: tuple[int, ...]
 ) -> tuple[int, ...] | None:
     """Strides of the same elements in another shape of the same size, None if that needs a copy."""
-    if size_of(shape) == 0 or is_dense(shape, strides):
+    if math.prod(shape) == 0 or is_dense(shape, strides):
         return dense_strides(wanted)
     old = [(extent, stride) for extent, stride in zip(shape, strides) if extent != 1]
     result = [0] * len(wanted)

@@ -3,6 +3,7 @@
 On the host: `repeat` by an array of numbers.
 """
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from .core import Array, into
 from .elementwise import astype
 from .elementwise.steps import check_arrays, common_device, matrix_of
 from .indexing import basic_view
-from .layout import axes_of, axis_of, integers, shape_of, size_of
+from .layout import axes_of, axis_of, integers, shape_of
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "permute_dims",
@@ -146,12 +147,12 @@ def reshape(x: Array, /, shape: int | Sequence[int], *, copy: bool | None = None
     check_arrays("reshape", x)
     wanted = integers(shape, "shape")
     if wanted.count(-1) == 1:
-        rest = size_of(tuple(extent for extent in wanted if extent != -1))
+        rest = math.prod(tuple(extent for extent in wanted if extent != -1))
         if rest == 0 or x.size % rest:
             raise ShapeError(f"shape: {x.size} elements do not fit {wanted}")
         wanted = tuple(x.size // rest if extent == -1 else extent for extent in wanted)
     wanted = shape_of(wanted)
-    if size_of(wanted) != x.size:
+    if math.prod(wanted) != x.size:
         raise ShapeError(f"shape: {x.size} elements do not fit {wanted}")
     _, offset, strides = x.data()
     found = layout.reshaped(x.shape, strides, wanted)

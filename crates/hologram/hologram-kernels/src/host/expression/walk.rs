@@ -195,8 +195,16 @@ unsafe fn gather_typed<T: Copy>(
             while let Some((offset, len)) = runs.next() {
                 for row in 0..len as isize {
                     let from = src.offset(offset + row * strides[last - 1]);
-                    for i in 0..width {
-                        *dst.add(i) = *from.offset(i as isize * step).cast();
+                    let copy = |len: usize| {
+                        for i in 0..len {
+                            *dst.add(i) = *from.offset(i as isize * step).cast();
+                        }
+                    };
+                    match width {
+                        // Without a loop.
+                        2 => copy(2),
+                        3 => copy(3),
+                        _ => copy(width),
                     }
                     dst = dst.add(width);
                 }

@@ -10,14 +10,15 @@ use super::kernels::{pairs, single, Places, Value};
 /// An integer that is divided, quotients rounded down.
 pub(super) trait Divided: Value + Element {
     type Reciprocal: Copy;
-    /// Not called on 0.
+    /// Reciprocal of a number that is not 0.
     fn reciprocal(self) -> Self::Reciprocal;
+    /// Quotient by the number that the reciprocal is of.
     fn times_reciprocal(self, of: Self::Reciprocal) -> Self;
-    /// Below 2^53 in magnitude.
+    /// True of a number below 2^53 in magnitude.
     fn is_small(self) -> bool;
-    /// The quotient of two small ones, 0 by 0.
+    /// Quotient of two small numbers, 0 by 0.
     fn over_small(self, by: Self) -> Self;
-    /// The quotient, 0 by 0.
+    /// Quotient, 0 by 0.
     fn over_any(self, by: Self) -> Self;
 }
 

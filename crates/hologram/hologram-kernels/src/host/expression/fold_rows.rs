@@ -57,7 +57,7 @@ pub(super) fn row<T: Element, F: Fold<T>>(from: &[T], op: F) -> T {
     }
 }
 
-/// The same by `N` lanes, a power of two.
+/// Fold of one row by `N` lanes, a power of two.
 #[inline(always)]
 fn row_of<T: Element, F: Fold<T>, const N: usize>(from: &[T], op: F) -> T {
     let mut lanes = [op.empty(); N];

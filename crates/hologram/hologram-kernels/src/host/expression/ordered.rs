@@ -6,15 +6,15 @@ use super::kernels::Value;
 /// An integer or a float, as steps compare and divide it.
 pub(super) trait Ordered: Value + Element {
     fn sign(self) -> Self;
-    /// Not called on integers, which `divide` divides.
+    /// Quotient rounded down; of floats alone, `divide` divides integers.
     fn floor_div(self, _: Self) -> Self {
         self
     }
-    /// Not called on integers.
+    /// Remainder of that quotient; of floats alone.
     fn remainder(self, _: Self) -> Self {
         self
     }
-    /// Not called on floats.
+    /// Shift to the right by any amount; of integers alone.
     fn shifted_right(self, _: Self) -> Self {
         self
     }

@@ -6,7 +6,7 @@ use openvm_circuit::arch::execution_mode::Segment;
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::prover::{DeviceMultiStarkProvingKey, DeviceStarkProvingKey};
 
-use super::circuit::AppCircuit;
+use super::{circuit::AppCircuit, segment_memory};
 use crate::{
     devices::{on_each, Capacity, Station},
     engine::SdkEngine,
@@ -27,21 +27,9 @@ pub struct AppKey<E: SdkEngine> {
     pub(crate) traces_on_device: bool,
 }
 
-/// Step, in bytes, of the free device memory that segments are cut for: a little more or less, as between two
-/// starts, gives the same segments, proofs and job.
-const STEP: usize = 256 << 20;
-
-/// `bytes`, rounded down to steps if there is one.
-fn whole_steps(bytes: usize) -> usize {
-    match bytes / STEP {
-        0 => bytes,
-        steps => steps * STEP,
-    }
-}
-
 impl<E: SdkEngine> AppKey<E> {
-    /// Brings a circuit's key to devices, all at the same time. With `fit_segments`, segments are cut so that one is
-    /// estimated to need at most half of the memory of the smallest device: traces of further ones are there too.
+    /// Brings a circuit's key to devices, all at the same time. With `fit_segments`, segments are cut for the memory of the smallest device
+    /// ([`segment_memory::bound`]).
     ///
     /// # Errors
     /// If a device cannot be used.
@@ -57,9 +45,10 @@ impl<E: SdkEngine> AppKey<E> {
         })?;
         let budgets = engines.iter().filter_map(E::memory_budget);
         if let Some(budget) = budgets.min().filter(|_| fit_segments) {
-            let system = &mut config.system.config;
-            let half = whole_steps(usize::try_from(budget / 2).unwrap_or(usize::MAX));
-            system.set_segmentation_max_memory(system.segmentation_max_memory.min(half));
+            let budget = usize::try_from(budget).unwrap_or(usize::MAX);
+            let of_its_own = !engines.iter().any(E::is_in_host_memory);
+            let bound = segment_memory::bound(budget, of_its_own, engines.len());
+            config.system.config.set_segmentation_max_memory(bound);
         }
         let keys = on_each(stations.len(), |i| {
             Ok(engines[i].transport(vm_key, &circuit.air_data))
@@ -176,16 +165,4 @@ fn share_key<E: SdkEngine>(
         key.params.clone(),
         key.vk_pre_hash,
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{whole_steps, STEP};
-
-    #[test]
-    fn a_little_more_memory_cuts_the_same_segments() {
-        assert_eq!(whole_steps(5 * STEP + 12_345), whole_steps(5 * STEP));
-        assert_eq!(whole_steps(STEP), STEP);
-        assert_eq!(whole_steps(STEP - 1), STEP - 1);
-    }
 }

@@ -1,9 +1,6 @@
 //! Metered execution: runs a program from the start and decides where it is cut into segments.
 
-use std::{
-    sync::mpsc::{Receiver, TryRecvError},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use openvm_circuit::{
     arch::{execution_mode::Segment, instructions::exe::VmExe, VirtualMachine},
@@ -14,6 +11,7 @@ use openvm_sdk::StdIn;
 use super::{
     circuit::{AppCircuit, MeterParts},
     runner::{decoded, executors},
+    segment_memory::SegmentMemory,
     AppKey,
 };
 use crate::{
@@ -81,61 +79,6 @@ pub(crate) fn meter<E: SdkEngine>(
     execute_metered(&key.circuit, memory, exe, input, options, &mut ())
 }
 
-/// Most bytes of the memory of a segment's proof. What fits the devices may become known while they are opened.
-pub(super) struct SegmentMemory {
-    most: usize,
-    later: Option<Receiver<usize>>,
-    /// Time for which it was waited for.
-    pub waited: Duration,
-}
-
-impl SegmentMemory {
-    /// The bound of a key, whose devices are known.
-    pub fn of<E: SdkEngine>(key: &AppKey<E>) -> Self {
-        Self::known(key.config.system.config.segmentation_max_memory)
-    }
-
-    pub fn known(most: usize) -> Self {
-        Self {
-            most,
-            later: None,
-            waited: Duration::ZERO,
-        }
-    }
-
-    /// The bound of the circuit's configuration, until a lower one may be received.
-    pub fn later<E: SdkEngine>(circuit: &AppCircuit<E>, later: Receiver<usize>) -> Self {
-        Self {
-            most: circuit.system().segmentation_max_memory,
-            later: Some(later),
-            waited: Duration::ZERO,
-        }
-    }
-
-    /// The bound, once, when it has become known; waits for that if it must.
-    ///
-    /// # Errors
-    /// [`SdkError::Cancelled`] if it will never be known.
-    fn learn(&mut self, must_wait: bool) -> Result<Option<usize>, SdkError> {
-        let Some(later) = &self.later else {
-            return Ok(None);
-        };
-        let clock = Instant::now();
-        let bound = match must_wait {
-            true => later.recv().map_err(|_| SdkError::Cancelled)?,
-            false => match later.try_recv() {
-                Ok(bound) => bound,
-                Err(TryRecvError::Empty) => return Ok(None),
-                Err(TryRecvError::Disconnected) => return Err(SdkError::Cancelled),
-            },
-        };
-        self.waited += clock.elapsed();
-        self.later = None;
-        self.most = self.most.min(bound);
-        Ok(Some(self.most))
-    }
-}
-
 /// Follows a metered execution. An error ends it.
 pub(super) trait Follower {
     /// The execution stands before its first instruction, or before that of another segment.
@@ -174,7 +117,7 @@ pub(super) fn execute_metered<E: SdkEngine>(
     options: &ProveOptions<'_>,
     follower: &mut impl Follower,
 ) -> Result<MeteredRun, SdkError> {
-    let output = HeldOutput::new(options.output, memory.later.is_some());
+    let output = HeldOutput::new(options.output, !memory.is_known());
     let job = MeteredJob {
         circuit,
         exe,
@@ -232,7 +175,7 @@ impl<E: SdkEngine> MeteredJob<'_, E> {
             rows,
             mut cut,
             executor_airs,
-        } = circuit.meter_parts(exe, memory.most);
+        } = circuit.meter_parts(exe, memory.of_segment(0));
         let inputs = input.buffer.len();
         let given = Given::new(&input);
         let bound = options.max_instructions;
@@ -259,16 +202,17 @@ impl<E: SdkEngine> MeteredJob<'_, E> {
             execution
                 .run_blocks(CHECK_INSTRUCTIONS.min(left))
                 .map_err(failed)?;
-            let is_full = cut.is_due(execution.rows());
+            let mut is_full = cut.is_due(execution.rows());
             let code = execution.exit_code();
             if let Some(code) = code.filter(|&code| code != 0) {
                 let pc = execution.state().pc();
                 return Err(SdkError::GuestExit { code, pc });
             }
-            if let Some(bytes) = memory.learn(is_full || code.is_some())? {
-                if !cut.bound_memory(bytes) {
+            if memory.learn(is_full || code.is_some())? {
+                if !cut.bound_memory(memory.of_segment(0)) {
                     return Ok(None);
                 }
+                is_full = is_full && cut.is_still_due();
                 output.release()?;
             }
             if !is_full && code.is_none() {
@@ -293,6 +237,7 @@ impl<E: SdkEngine> MeteredJob<'_, E> {
             // The pages that the ended segment touched may differ from the last snapshot.
             follower.before_segment(&execution)?;
             execution.begin_segment();
+            cut.bound_memory(memory.of_segment(segments.len()));
             cut.begin(execution.rows());
         }
         if let Some(unread) = given.unread(&execution.state().streams) {

@@ -17,6 +17,7 @@ mod prover;
 mod record_tests;
 mod resume;
 mod runner;
+mod segment_memory;
 mod segment_queue;
 mod sequence;
 mod sink;

@@ -8,8 +8,9 @@ use openvm_sdk::StdIn;
 use super::{
     collect::Collector,
     job::{Accepted, Job, Segments},
-    meter::{execute_metered, Follower, SegmentMemory},
+    meter::{execute_metered, Follower},
     runner::{decoded, executors},
+    segment_memory::SegmentMemory,
     sink::ProofSink,
     snapshot::{end_of_memory, Snapshotter},
     AppKey,

@@ -14,7 +14,8 @@ use openvm_sdk::StdIn;
 
 use super::{
     circuit::AppCircuit,
-    meter::{execute_metered, Follower, MeteredRun, SegmentMemory},
+    meter::{execute_metered, Follower, MeteredRun},
+    segment_memory::SegmentMemory,
     snapshot::Changes,
 };
 use crate::{

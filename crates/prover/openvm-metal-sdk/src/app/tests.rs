@@ -27,7 +27,8 @@ use rand::{rngs::StdRng, seq::SliceRandom, Rng, SeedableRng};
 
 use super::{
     decoded, executors,
-    meter::{execute_metered, meter, Follower, SegmentMemory},
+    meter::{execute_metered, meter, Follower},
+    segment_memory::SegmentMemory,
     snapshot::{Changes, Follow},
     AppKey, SegmentTracer, Snapshotter,
 };
@@ -321,15 +322,63 @@ impl Follower for Calls {
     }
 }
 
+/// An SDK whose segments are bounded by memory alone if it is below what `2^log_height` rows need.
+fn sdk_of_height(log_height: usize) -> MetalSdk {
+    Sdk::builder(Device::Cpu)
+        .min_security_bits(0.0)
+        .app_config(AppConfig::new(config(), toy_app(log_height)))
+        .segment_max_memory(1 << 30)
+        .build()
+        .expect("the settings go together")
+}
+
+fn exe_of(code: &[u32]) -> VmExe<F> {
+    let code = config().transpiler().transpile(code).expect("RISC-V");
+    let program = Program::new_without_debug_infos_with_option(&code, TEXT);
+    VmExe::new(program).with_pc_start(TEXT)
+}
+
+/// Catches first segments whose bound depends on when the devices' bound becomes known.
+#[test]
+fn large_segments_come_after_two_small_ones() {
+    let sdk = sdk_of_height(24);
+    let code = [
+        lui(10, 4 << 10),
+        addi(10, 10, -1),
+        bne(10, 0, -4),
+        reveal(10, 0),
+        terminate(0),
+    ];
+    let prover = sdk.app_prover(exe_of(&code)).expect("a prover");
+    let (circuit, exe) = (&prover.keys()[0].circuit, prover.exe().exe());
+    let run = |mut memory: SegmentMemory| {
+        let (options, input) = (ProveOptions::default(), StdIn::default());
+        let run = execute_metered(circuit, &mut memory, exe, input, &options, &mut ());
+        let segments = run.expect("a run").segments;
+        segments.iter().map(|s| s.num_insns).collect::<Vec<_>>()
+    };
+    for bound in [2 << 30, 15 << 30, 20 << 30] {
+        let known = run(SegmentMemory::known(bound));
+        for wait in [0, 300] {
+            let (sender, later) = channel();
+            thread::scope(|scope| {
+                scope.spawn(move || {
+                    thread::sleep(Duration::from_millis(wait));
+                    sender.send(bound)
+                });
+                let got = run(SegmentMemory::later(circuit, later));
+                assert_eq!(got, known, "a bound of {bound} bytes after {wait} ms");
+            });
+        }
+        let grows = known[0] < known[1] && known[1] < known[2];
+        assert_eq!(grows, bound == 20 << 30, "{known:?}");
+    }
+}
+
 /// Catches segments, prints and calls that depend on when the bound on memory becomes known: at the first check, or after more memory was used.
 #[test]
 fn a_bound_that_becomes_known_late_cuts_the_same_segments() {
-    let sdk: MetalSdk = Sdk::builder(Device::Cpu)
-        .min_security_bits(0.0)
-        .app_config(AppConfig::new(config(), toy_app(18)))
-        .segment_max_memory(1 << 30)
-        .build()
-        .expect("the settings go together");
+    let sdk = sdk_of_height(18);
     // Prints a byte in each round.
     let code = [
         addi(10, 0, 2000),
@@ -342,10 +391,7 @@ fn a_bound_that_becomes_known_late_cuts_the_same_segments() {
         reveal(10, 0),
         terminate(0),
     ];
-    let code = config().transpiler().transpile(&code).expect("RISC-V");
-    let program = Program::new_without_debug_infos_with_option(&code, TEXT);
-    let exe = VmExe::new(program).with_pc_start(TEXT);
-    let prover = sdk.app_prover(exe).expect("a prover");
+    let prover = sdk.app_prover(exe_of(&code)).expect("a prover");
     let (circuit, exe) = (&prover.keys()[0].circuit, prover.exe().exe());
     let run = |mut memory: SegmentMemory| {
         let (output, mut calls) = (Mutex::new(Vec::new()), Calls::default());

@@ -121,24 +121,29 @@ impl Cut {
             is_high |= height > self.high[air];
         }
         self.last.copy_from_slice(&self.heights);
-        if is_high {
-            return true;
-        }
-        if is_allowed {
-            return false;
-        }
+        is_high || !is_allowed && !self.allow()
+    }
+
+    /// [`is_due`](Self::is_due) for the same rows, when it was true and the bound on memory has changed.
+    pub fn is_still_due(&mut self) -> bool {
+        let mut heights = self.heights.iter().zip(&self.high);
+        heights.any(|(height, high)| height > high) || !self.allow()
+    }
+
+    /// True if the limits allow the expected heights.
+    fn allow(&mut self) -> bool {
         let Some(memory) = self.limits.allow(&self.expected) else {
-            return true;
+            return false;
         };
         self.most_memory = self.most_memory.max(memory);
         // Up to here the estimate is the same.
         for (allowed, &expected) in self.allowed.iter_mut().zip(&self.expected) {
             *allowed = padded(expected);
         }
-        false
+        true
     }
 
-    /// Sets a lower bound on the memory of a proof. False if more was allowed before: with this bound a segment had ended earlier.
+    /// Sets the bound on the memory of a proof. False if more was allowed before: with this bound a segment had ended earlier.
     pub fn bound_memory(&mut self, bytes: usize) -> bool {
         self.limits.memory = bytes;
         self.most_memory <= bytes

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Seconds that the first device waits for the others before segments are cut for those that are there.
 _OTHERS = 60.0
+# Bytes of memory that OpenVM lets the proof of a segment need.
+_DEFAULT_SEGMENT_MEMORY = 15 << 30
 
 
 class Pool:
@@ -129,7 +131,9 @@ class Pool:
                         break
                     if deadline is None and any(ready):
                         deadline = time.monotonic() + min(self._patience, _OTHERS)
-                memory = min(m.about["segment_max_memory"] for m in self._crew.members if m.about)
+                bounds = [m.about["segment_max_memory"] for m in self._crew.members if m.about]
+                # Large segments, which one device proves in less time, would leave others without work.
+                memory = min(*bounds, max(_DEFAULT_SEGMENT_MEMORY, min(bounds) // len(bounds)))
             self._prover = Prover(
                 self._program,
                 self._keys,

@@ -13,6 +13,7 @@ from openvm_metal.ray import crew, returned
 from openvm_metal.ray.crew import Crew, Member
 from openvm_metal.ray.internals import NotReturnedError, Why
 from openvm_metal.ray.job import Done, Job
+from openvm_metal.ray.pool import bound_for_all
 from openvm_metal.ray.returned import MAX_PROOF_BYTES, pack_about, pack_times
 from openvm_metal.ray.seats import Seat
 
@@ -328,3 +329,11 @@ def test_done_nodes_are_not_told_to_stop():
     attempt = job._start(member, (1, 0), None, None)
     job.give_up()
     assert attempt.void and not member.actor.forget.made
+
+
+def test_devices_share_what_segments_have_above_the_default():
+    gib = 1 << 30
+    assert bound_for_all([35 * gib]) == 35 * gib
+    assert bound_for_all([40 * gib, 40 * gib]) == 20 * gib
+    assert bound_for_all([35 * gib] * 4) == 15 * gib
+    assert bound_for_all([35 * gib, 2 * gib]) == 2 * gib

@@ -29,6 +29,13 @@ _OTHERS = 60.0
 _DEFAULT_SEGMENT_MEMORY = 15 << 30
 
 
+def bound_for_all(bounds: Sequence[int]) -> int:
+    """Bound on the memory of a segment for devices with these bounds. Large segments, which one device proves in less time, would leave others
+    without work: several devices share what is above OpenVM's default."""
+    least = min(bounds)
+    return min(least, max(_DEFAULT_SEGMENT_MEMORY, least // len(bounds)))
+
+
 class Pool:
     """A program and its keys on the devices of a cluster, for one proof after another: calls from several threads wait for each other.
 
@@ -131,9 +138,7 @@ class Pool:
                         break
                     if deadline is None and any(ready):
                         deadline = time.monotonic() + min(self._patience, _OTHERS)
-                bounds = [m.about["segment_max_memory"] for m in self._crew.members if m.about]
-                # Large segments, which one device proves in less time, would leave others without work.
-                memory = min(*bounds, max(_DEFAULT_SEGMENT_MEMORY, min(bounds) // len(bounds)))
+                memory = bound_for_all([m.about["segment_max_memory"] for m in self._crew.members if m.about])
             self._prover = Prover(
                 self._program,
                 self._keys,

@@ -30,7 +30,7 @@ impl GuestOutput for () {
     }
 }
 
-/// Keeps prints until they are released, if it begins so, and gives later ones on at once.
+/// Keeps prints until they are released or dropped, if it begins so, and passes later ones on at once.
 pub(crate) struct HeldOutput<'a> {
     output: &'a dyn GuestOutput,
     held: Mutex<Option<Vec<Vec<u8>>>>,
@@ -44,7 +44,7 @@ impl<'a> HeldOutput<'a> {
         }
     }
 
-    /// Gives on what was printed.
+    /// Passes on what was printed.
     ///
     /// # Errors
     /// [`SdkError::GuestOutput`] if the output refuses bytes.
@@ -56,11 +56,9 @@ impl<'a> HeldOutput<'a> {
             .map_err(SdkError::GuestOutput)
     }
 
-    /// Forgets what was printed.
+    /// Forgets what was printed. Later prints are passed on at once.
     pub fn drop_all(&self) {
-        if let Some(held) = &mut *lock(&self.held) {
-            held.clear();
-        }
+        *lock(&self.held) = None;
     }
 }
 

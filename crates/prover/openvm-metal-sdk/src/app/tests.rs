@@ -39,6 +39,7 @@ use crate::{
     options::ProveOptions,
     parameters::toy_app,
     prelude::{Digest, F},
+    progress::{Event, Progress},
     sdk::MetalSdk,
     system::MemoryTree,
     Sdk,
@@ -375,7 +376,24 @@ fn large_segments_come_after_two_small_ones() {
     }
 }
 
+/// What a program prints, and how much of it each segment that is reported finds printed.
+#[derive(Default)]
+struct Log {
+    output: Mutex<Vec<u8>>,
+    printed: Mutex<Vec<usize>>,
+}
+
+impl Progress for Log {
+    fn event(&self, event: Event<'_>) {
+        if let Event::SegmentExecuted { .. } = event {
+            let bytes = self.output.lock().expect("no panic").len();
+            self.printed.lock().expect("no panic").push(bytes);
+        }
+    }
+}
+
 /// Catches segments, prints and calls that depend on when the bound on memory becomes known: at the first check, or after more memory was used.
+/// Prints of a segment come before its report.
 #[test]
 fn a_bound_that_becomes_known_late_cuts_the_same_segments() {
     let sdk = sdk_of_height(18);
@@ -394,17 +412,24 @@ fn a_bound_that_becomes_known_late_cuts_the_same_segments() {
     let prover = sdk.app_prover(exe_of(&code)).expect("a prover");
     let (circuit, exe) = (&prover.keys()[0].circuit, prover.exe().exe());
     let run = |mut memory: SegmentMemory| {
-        let (output, mut calls) = (Mutex::new(Vec::new()), Calls::default());
-        let options = ProveOptions::default().with_output(&output);
+        let (log, mut calls) = (Log::default(), Calls::default());
+        let options = ProveOptions::default()
+            .with_output(&log.output)
+            .with_progress(&log);
         let input = StdIn::default();
         execute_metered(circuit, &mut memory, exe, input, &options, &mut calls).expect("a run");
-        (calls.0, output.into_inner().expect("no panic"))
+        let output = log.output.into_inner().expect("no panic");
+        (calls.0, output, log.printed.into_inner().expect("no panic"))
     };
     let expected: Vec<u8> = (1..=2000).rev().map(|round| round as u8).collect();
     let mut counts = Vec::new();
     for bound in (14..=30).map(|bits| 1 << bits) {
         let known = run(SegmentMemory::known(bound));
         assert_eq!(known.1, expected);
+        assert!(
+            known.2[0] > 0,
+            "nothing is printed before the first segment"
+        );
         counts.push(known.0.len());
         for wait in [0, 20] {
             let (sender, later) = channel();

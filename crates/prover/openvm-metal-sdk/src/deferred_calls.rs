@@ -3,6 +3,7 @@
 
 use openvm_circuit::arch::instructions::DEFERRAL_AS;
 use openvm_sdk::keygen::AppVerifyingKey;
+use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::{
     air_builders::symbolic::SymbolicExpressionNode, keygen::types::MultiStarkVerifyingKey,
     p3_field::PrimeCharacteristicRing,
@@ -35,6 +36,19 @@ pub(crate) fn refuse(
     }
 }
 
+/// Refuses to make application proofs on a machine with deferral circuits.
+///
+/// # Errors
+/// [`SdkError::DeferredUnproved`].
+pub(crate) fn refuse_config(config: &SdkVmConfig) -> Result<(), SdkError> {
+    match config.deferral {
+        None => Ok(()),
+        Some(_) => Err(SdkError::DeferredUnproved {
+            what: "the configuration",
+        }),
+    }
+}
+
 /// True for the key of a machine with deferral circuits: one of its AIRs accesses their address space, always the same. Other AIRs access
 /// registers or memory, or the address space that a row names.
 fn has_deferral_circuits(vk: &MultiStarkVerifyingKey<SC>) -> bool {
@@ -59,10 +73,7 @@ fn has_deferral_circuits(vk: &MultiStarkVerifyingKey<SC>) -> bool {
 mod tests {
     use openvm_continuations::CommitBytes;
     use openvm_sdk::config::AppConfig;
-    use openvm_sdk_config::{
-        deferral::{DeferralCircuitConfig, DeferralConfig, SupportedDeferral},
-        SdkVmConfig,
-    };
+    use openvm_sdk_config::deferral::{DeferralCircuitConfig, DeferralConfig, SupportedDeferral};
 
     use super::*;
     use crate::{app::app_keygen, parameters::toy_app};

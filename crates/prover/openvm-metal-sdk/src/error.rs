@@ -258,7 +258,7 @@ pub enum SdkError {
          prove with the circuits (`MetalSdk::prove_deferred`) and verify the aggregated proof (`openvm-metal verify stark`, `verify`)"
     )]
     DeferredUnproved {
-        /// The key or baseline that names the circuits.
+        /// The key, baseline or configuration that names the circuits.
         what: &'static str,
     },
     /// No proofs of segments.

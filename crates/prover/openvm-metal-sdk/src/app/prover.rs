@@ -17,6 +17,7 @@ use super::{
     AppKey, CommittedExe,
 };
 use crate::{
+    deferred_calls,
     devices::{Fleet, Turns},
     engine::{MetalEngine, SdkEngine},
     error::SdkError,
@@ -68,7 +69,7 @@ impl AppProver<MetalEngine> {
     /// Proves an execution: one proof for each segment, and what the guest revealed.
     ///
     /// # Errors
-    /// Errors of the guest, of the device, and the bound on instructions.
+    /// [`SdkError::DeferredUnproved`] for a machine with deferral circuits; errors of the guest, of the device, and the bound on instructions.
     pub fn prove(
         &self,
         input: StdIn,
@@ -128,6 +129,7 @@ impl<E: SdkEngine> AppProver<E> {
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
+        deferred_calls::refuse_config(&self.keys[0].config)?;
         on_own_thread(|| {
             let start = Instant::now();
             let fleet = self.fleet();

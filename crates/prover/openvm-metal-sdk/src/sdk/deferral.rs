@@ -123,6 +123,7 @@ impl<E: SdkEngine> Sdk<E> {
     /// # Errors
     /// [`SdkError::Unsupported`].
     pub(crate) fn check_tasks(&self) -> Result<(), SdkError> {
+        self.check_deferral()?;
         match self.deferrals {
             None => Ok(()),
             Some(_) => Err(SdkError::Unsupported(

@@ -19,6 +19,7 @@ use crate::{
         program_trace, AppCircuit, AppProver, CommittedExe, ProofSink, ProvedSegments,
         ResumeFolder, Started,
     },
+    deferred_calls,
     engine::{MetalEngine, SdkEngine},
     error::{guard, SdkError, Stage},
     executable::{digest, ProgramSource},
@@ -65,7 +66,7 @@ impl MetalSdk {
     /// Proves an execution, segment by segment.
     ///
     /// # Errors
-    /// Errors of the guest, of the device, and the bound on instructions.
+    /// [`SdkError::DeferredUnproved`] for a machine with deferral circuits; errors of the guest, of the device, and the bound on instructions.
     pub fn prove_app(
         &self,
         source: impl Into<ProgramSource>,
@@ -187,6 +188,7 @@ impl<E: SdkEngine> Sdk<E> {
 
     /// [`prove_app`](Self::prove_app) for any engine.
     ///
+        deferred_calls::refuse_config(&self.app_config.app_vm_config)?;
     /// # Errors
     /// Errors of [`prove_app`](Self::prove_app).
     pub fn generic_prove_app(

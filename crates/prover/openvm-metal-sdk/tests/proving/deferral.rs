@@ -9,7 +9,7 @@ use openvm_metal_sdk::{
     parameters::{toy_aggregation, toy_root, TOY_AGGREGATION_LOG_HEIGHT},
     verify_app, Cache, DeferralCircuit, DeferralInput, DeferralSettings, Deferrals, DeferredCalls,
     MetalSdk, ProveOptions, Proved, RowOrder, SdkBuilder, SdkError, StdIn, VerificationBaseline,
-    Verified, VmStarkProof,
+    VmStarkProof,
 };
 use openvm_sdk::{config::AggregationSystemParams, prover::DeferralHookCommits};
 use openvm_sdk_config::SdkVmConfig;
@@ -234,19 +234,26 @@ fn a_deferred_verification_is_a_part_of_the_proof() {
     assert!(idle.contains("called no circuit"), "{idle}");
 
     // Proofs of segments say nothing about what the circuit computed, whatever it is said to have computed.
-    let segments = sdk.prove_app(elf(&guest), input_of(calls, &[0]), &options());
-    let (segments, _) = segments.expect("a proof");
-    let key = sdk.app_vk().expect("a key");
-    let unproved = |result: Result<Verified, SdkError>, named: &str| {
-        let error = result.expect_err("it says nothing");
+    fn unproved<T>(result: Result<T, SdkError>, named: &str) {
+        let error = result.err().expect("it says nothing");
         assert!(
             matches!(error, SdkError::DeferredUnproved { what } if what.contains(named)),
             "{error}"
         );
-    };
+    }
+    let inputs = || input_of(calls, &[0]);
+    let by_sdk = sdk.prove_app(elf(&guest), inputs(), &options());
+    unproved(by_sdk, "configuration");
+    let prover = sdk.app_prover(elf(&guest)).expect("a prover");
+    unproved(prover.prove(inputs(), &options()), "configuration");
+    // The segments of another program: the key is refused whatever they prove.
+    let child = &fixture().child;
+    let segments = child.prove_app(elf(&sums(5)), input(), &options());
+    let (segments, _) = segments.expect("a proof");
+    let key = sdk.app_vk().expect("a key");
     unproved(sdk.verify_app(elf(&guest), &segments), "key");
     unproved(verify_app(&key, &segments, None, None, 0.0), "key");
-    let own = fixture().child.app_vk().expect("a key");
+    let own = child.app_vk().expect("a key");
     unproved(
         verify_app(&own, &segments, None, Some(baseline), 0.0),
         "baseline",
@@ -353,6 +360,15 @@ fn circuits_of_another_machine() {
     assert!(matches!(error, SdkError::Executable(_)), "{error}");
     let plan = sdk.plan(elf(&sums(5)), input(), &options());
     let error = plan.expect_err("it cannot be done in tasks");
+    assert!(matches!(error, SdkError::Unsupported(_)), "{error}");
+    // Nor without the circuits, which Python and the command cannot give.
+    let without = MetalSdk::builder(Device::Cpu)
+        .vm_config(sdk.app_config().app_vm_config.clone())
+        .build();
+    let plan = without
+        .expect("an SDK")
+        .plan(elf(&sums(5)), input(), &options());
+    let error = plan.expect_err("no circuit proves what is deferred");
     assert!(matches!(error, SdkError::Unsupported(_)), "{error}");
 }
 

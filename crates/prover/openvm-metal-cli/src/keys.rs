@@ -141,63 +141,52 @@ pub fn setup(command: &SetupArgs, device: DeviceArgs) -> Result<()> {
     let args = &command.keys;
     let sdk = args.sdk.sdk(&Settings::of(&args.program)?, device)?;
     args.sdk.security_bits(&sdk)?;
-    let names = [files::INTERNAL_RECURSIVE_PK, files::INTERNAL_RECURSIVE_VK];
-    let more = [
-        files::ROOT_PK,
-        files::ROOT_VK,
-        "evm.pk",
-        "evm.json",
-        "halo2",
-    ];
-    let folder = args.key_folder(&[&names[..], &more].concat())?;
+    // Each folder is asked for where it is written to: the guest's may be refused, and keys of default parameters do not go there.
+    let in_folder = |names: [&'static str; 2]| -> Result<[PathBuf; 2]> {
+        let folder = args.key_folder(&names)?;
+        Ok(names.map(|name| folder.join(name)))
+    };
     // The user's folder is cargo-openvm's: keys of other parameters would make its proofs worthless.
     let places = |is_default: bool| {
-        let file = |name, home: Option<PathBuf>| {
-            let home = home.filter(|_| is_default && args.out.is_none());
-            home.unwrap_or_else(|| folder.join(name))
-        };
-        [
-            file(
-                files::INTERNAL_RECURSIVE_PK,
-                files::internal_recursive_pk_path(),
-            ),
-            file(
-                files::INTERNAL_RECURSIVE_VK,
-                files::internal_recursive_vk_path(),
-            ),
-        ]
+        let home = [
+            files::internal_recursive_pk_path(),
+            files::internal_recursive_vk_path(),
+        ];
+        match home {
+            [Some(pk), Some(vk)] if is_default && args.out.is_none() => Ok([pk, vk]),
+            _ => in_folder([files::INTERNAL_RECURSIVE_PK, files::INTERNAL_RECURSIVE_VK]),
+        }
     };
     // The parameters of keys that are given are known once these are read, which takes no time.
     if args.out.is_some() || !args.sdk.has_agg_keys() {
-        let [pk, vk] = places(!args.sdk.is_toy());
+        let [pk, vk] = places(!args.sdk.is_toy())?;
         args.probe(&[
             (files::INTERNAL_RECURSIVE_PK, &pk),
             (files::INTERNAL_RECURSIVE_VK, &vk),
         ])?;
     }
     // The root key depends on the shape of the machine's memory, too: it stands with the program's keys.
-    let root = [files::ROOT_PK, files::ROOT_VK].map(|name| folder.join(name));
-    if command.root {
-        let names = [files::ROOT_PK, files::ROOT_VK].into_iter();
-        let named: Vec<Named<'_>> = names.zip(root.iter().map(PathBuf::as_path)).collect();
-        args.probe(&named)?;
+    let names = [files::ROOT_PK, files::ROOT_VK];
+    let root = command.root.then(|| in_folder(names)).transpose()?;
+    if let Some([pk, vk]) = &root {
+        args.probe(&[(files::ROOT_PK, pk), (files::ROOT_VK, vk)])?;
     }
-    let evm = command
-        .evm
-        .then(|| evm::Setup::begin(&command.params, &folder));
+    let evm = command.evm.then(|| {
+        let folder = args.key_folder(&evm::Setup::NAMES)?;
+        evm::Setup::begin(&command.params, &folder)
+    });
     let evm = evm.transpose()?;
     let key = sdk.agg_pk()?.internal_recursive;
     let vk = sdk.agg_vk()?;
     let is_default = key_hash(&vk).to_string() == OPENVM_CIRCUIT.vk_pre_hash;
-    let [pk_file, vk_file] = places(is_default);
+    let [pk_file, vk_file] = places(is_default)?;
     files::write_internal_recursive_pk(&pk_file, &key)?;
     files::write_agg_vk(&vk_file, &vk)?;
     let mut written = vec![pk_file, vk_file];
-    if command.root {
-        let [pk_file, vk_file] = &root;
-        files::write_root_pk(pk_file, &sdk.root_pk()?)?;
-        files::write_root_vk(vk_file, &*sdk.root_vk()?)?;
-        written.extend(root);
+    if let Some([pk_file, vk_file]) = root {
+        files::write_root_pk(&pk_file, &sdk.root_pk()?)?;
+        files::write_root_vk(&vk_file, &*sdk.root_vk()?)?;
+        written.extend([pk_file, vk_file]);
     }
     if let Some(evm) = evm {
         written.extend(evm.finish(sdk)?);

@@ -64,6 +64,9 @@ mod without {
     pub enum Setup {}
 
     impl Setup {
+        /// No file is written.
+        pub const NAMES: [&'static str; 0] = [];
+
         pub fn begin(_: &ParamsArgs, _: &Path) -> Result<Self> {
             Err(CliError::NoEvm)
         }

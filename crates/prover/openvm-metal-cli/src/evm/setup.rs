@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use openvm_metal_evm::{
     check_disk, check_machine, check_solc, make_keys, Contract, KeysBelow, Origin, ParamsFolder,
-    EVM_PK, VERIFIER_K, WRAPPER_K,
+    EVM_JSON, EVM_PK, VERIFIER_K, WRAPPER_K,
 };
 use openvm_metal_sdk::{MetalSdk, ProveOptions};
 
@@ -18,6 +18,9 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// Files and folders that are written in a folder of keys.
+    pub const NAMES: [&'static str; 3] = [EVM_PK, EVM_JSON, CONTRACT];
+
     /// Finds out before work whether parameters, compiler and folder are there.
     ///
     /// # Errors

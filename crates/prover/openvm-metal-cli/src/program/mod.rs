@@ -29,7 +29,7 @@ pub use self::input::stdin_of;
 use self::{
     cargo::CargoArgs,
     config::Config,
-    placement::{linked_results, refuse_links},
+    placement::{refuse_links, refuse_links_in},
 };
 pub use self::{
     config::stored_config,
@@ -96,8 +96,11 @@ impl ProgramArgs {
         }
         let target = self.cargo.target_dir(path)?;
         let folder = target.join("openvm");
-        for name in names {
-            refuse_links(&target, &folder.join(name), "--out")?;
+        for result in names.iter().map(|name| folder.join(name)) {
+            refuse_links(&target, &result, "--out")?;
+            if result.is_dir() {
+                refuse_links_in(&result, "--out")?;
+            }
         }
         Ok(folder)
     }
@@ -134,19 +137,20 @@ impl ProgramArgs {
     /// The file of the program, which is built if it is a guest's folder, and that of its configuration, if there is one.
     ///
     /// # Errors
-    /// If there is no program, or it cannot be built.
+    /// If there is no program, or it cannot be built; [`CliError::Link`] as [`Program::make_folder`].
     pub fn files(&self) -> Result<(PathBuf, Option<PathBuf>)> {
         let path = self.path()?;
         let config = match &self.config {
             Some(file) => Some(file.clone()),
             None => config::taken(path)?,
         };
-        let file = if path.is_dir() {
-            self.cargo.build(path)?.elf
-        } else {
-            path.to_owned()
-        };
-        Ok((file, config))
+        if !path.is_dir() {
+            return Ok((path.to_owned(), config));
+        }
+        let elf = self.cargo.build(path)?.elf;
+        // The package's command writes beside the ELF.
+        elf.parent().map_or(Ok(()), refuse_linked_results)?;
+        Ok((elf, config))
     }
 }
 
@@ -310,20 +314,13 @@ impl Program {
     /// Makes the folder of the program's executables and commitments if it is missing.
     ///
     /// # Errors
-    /// [`CliError::Write`]; [`CliError::Link`] if the folder of a guest, or a result of this program in it, is a link.
+    /// [`CliError::Write`]; [`CliError::Link`] if there is a link in the folder of a guest; [`CliError::Read`] if it cannot be listed.
     pub fn make_folder(&self) -> Result<()> {
         if self.folder.as_os_str().is_empty() {
             return Ok(());
         }
-        if let Some(built) = &self.built {
-            let links = linked_results(&self.folder, &self.name);
-            for result in links.iter().chain([&self.folder]) {
-                refuse_links(
-                    &built.target_dir,
-                    result,
-                    "--target-dir; of `commit`: --out",
-                )?;
-            }
+        if self.built.is_some() {
+            refuse_linked_results(&self.folder)?;
         }
         std::fs::create_dir_all(&self.folder).map_err(|source| CliError::Write {
             path: self.folder.display().to_string(),
@@ -339,4 +336,9 @@ impl Program {
             _ => self.output(name),
         }
     }
+}
+
+/// Refuses links in `openvm/PROFILE` of a guest that was built.
+fn refuse_linked_results(folder: &Path) -> Result<()> {
+    refuse_links_in(folder, "--target-dir; of `commit`: --out")
 }

@@ -2,7 +2,8 @@
 
 use std::{
     fs,
-    path::{Component, Path, PathBuf},
+    io::ErrorKind,
+    path::{Component, Path},
 };
 
 use crate::error::{CliError, Result};
@@ -30,15 +31,34 @@ pub fn refuse_links(root: &Path, result: &Path, remedy: &'static str) -> Result<
     Ok(())
 }
 
-/// The results of a program in a folder that [`refuse_links`] refuses: files of its name that are links.
-pub fn linked_results(folder: &Path, program: &str) -> Vec<PathBuf> {
-    let is_result = |file: &fs::DirEntry| {
-        let name = file.file_name().to_string_lossy().into_owned();
-        let end = name.strip_prefix(program);
-        end.is_some_and(|end| end.starts_with('.')) && file.path().is_symlink()
+/// Refuses links in a folder of results and in the folders in it. Names are not compared: two of them may be one file.
+///
+/// # Errors
+/// [`CliError::Link`] with the first one, as [`refuse_links`]; [`CliError::Read`] for a folder that cannot be read.
+pub fn refuse_links_in(folder: &Path, remedy: &'static str) -> Result<()> {
+    let unread = |source| CliError::Read {
+        path: folder.display().to_string(),
+        source,
     };
-    let files = fs::read_dir(folder).into_iter().flatten().flatten();
-    files.filter(is_result).map(|file| file.path()).collect()
+    let files = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        files => files.map_err(unread)?,
+    };
+    for file in files {
+        let file = file.map_err(unread)?;
+        let (path, kind) = (file.path(), file.file_type().map_err(unread)?);
+        if kind.is_symlink() {
+            return Err(CliError::Link {
+                path: folder.to_owned(),
+                link: path,
+                remedy,
+            });
+        }
+        if kind.is_dir() {
+            refuse_links_in(&path, remedy)?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -82,8 +102,17 @@ mod tests {
         symlink(&root, folder.path().join("own")).expect("a link");
         let own = folder.path().join("own");
         refuse_links(&own, &own.join("openvm/app.pk"), "--out").expect("the user's");
-        let linked = linked_results(&at("openvm/release"), "a");
-        assert_eq!(linked, [at("openvm/release/a.commit.json")]);
-        assert!(linked_results(&at("none"), "a").is_empty());
+        let refused = |folder: &str, link: &str| {
+            let error = refuse_links_in(&at(folder), "--out").expect_err(folder);
+            let link = format!("{} is a link", at(link).display());
+            assert!(error.to_string().contains(&link), "{error}");
+        };
+        refused("openvm/release", "openvm/release/a.commit.json");
+        fs::create_dir_all(at("halo2/src/v2.0")).expect("folders");
+        for folder in ["none", "halo2"] {
+            refuse_links_in(&at(folder), "--out").expect(folder);
+        }
+        symlink("/nowhere", at("halo2/src/v2.0/Halo2Verifier.sol")).expect("a link");
+        refused("halo2", "halo2/src/v2.0/Halo2Verifier.sol");
     }
 }

@@ -150,6 +150,24 @@ fn results_of_a_stranger_s_guest_stay_in_it() {
     let target = "[build]\ntarget-dir = \"../elsewhere\"\n";
     fs::write(at(".cargo/config.toml"), target).expect("written");
     refused(1, "name a folder (--out, or --target-dir)");
+    // Keys of other parameters and of root proofs go there, too; those of cargo-openvm's folder do not.
+    let home = folder.file("home");
+    let setup = |more: &[&str]| {
+        let args = [&["setup", &guest, "--device", "cpu"], more].concat();
+        let output = command(&args).envs(homes(&home)).output();
+        let output = output.expect("the binary runs");
+        (output.status.code(), text(&output.stderr))
+    };
+    for more in ["--toy", "--root"] {
+        let (status, said) = setup(&[more]);
+        assert_eq!(status, Some(1), "{said}");
+        assert!(said.contains("outside of its workspace"), "{said}");
+    }
+    let (status, said) = setup(&[]);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(Path::new(&home)
+        .join(".openvm/internal_recursive.pk")
+        .is_file());
     succeeds(&[&keygen[..], &["--target-dir", &elsewhere]].concat());
     assert!(Path::new(&elsewhere).join("openvm/app.vk").is_file());
 }
@@ -367,6 +385,20 @@ fn builds_are_reproducible() {
         1,
         "the sources, openvm.toml or a profile in .cargo/config.toml differ",
     );
+}
+
+/// Variables for a command with another home folder and the toolchains of this one.
+fn homes(home: &str) -> [(&'static str, String); 3] {
+    let cargo = std::env::var("CARGO_HOME");
+    let own = std::env::var("HOME").expect("a home");
+    [
+        ("HOME", home.to_owned()),
+        ("RUSTUP_HOME", rustup_home()),
+        (
+            "CARGO_HOME",
+            cargo.unwrap_or_else(|_| format!("{own}/.cargo")),
+        ),
+    ]
 }
 
 fn rustup_home() -> String {

@@ -63,12 +63,6 @@ pub enum CliError {
     /// A configuration that does not parse.
     #[error("configuration: {0}")]
     Config(String),
-    /// A configuration that was found and that another user may have put there.
-    #[error(
-        "the configuration {} was found beside the program, and {reason}: it may be another's; name it (--config) if you mean it",
-        path.display()
-    )]
-    ForeignConfig { path: PathBuf, reason: String },
     /// An input that is not of cargo-openvm's form.
     #[error("input: {0}")]
     Input(String),
@@ -234,7 +228,8 @@ impl CliError {
             Self::NothingSelected { .. } | Self::Usage(_) => 2,
             Self::SameFile { .. } | Self::OverProgram { .. } => 2,
             Self::TooTall { .. } | Self::HostMemory { .. } => 2,
-            Self::NoProgram(_) | Self::Config(_) | Self::ForeignConfig { .. } | Self::Input(_) => 2,
+            Self::NoProgram(_) | Self::Config(_) | Self::Input(_) => 2,
+            Self::Sdk(SdkError::ForeignConfig { .. }) => 2,
             Self::Link { .. } => 2,
             Self::Metal(MetalError::UnknownDevice { .. }) => 2,
             Self::Interrupted => 130,

@@ -8,14 +8,13 @@ use std::{
 };
 
 use clap::Args;
-use openvm_metal_sdk::{files, guest, SdkError};
-use openvm_sdk_config::SdkVmConfig;
+use openvm_metal_sdk::{files, guest};
 use serde::Serialize;
 
 use crate::{
     error::{CliError, Result},
     interrupt,
-    program::{stored_config, Program, ProgramArgs},
+    program::{store_config, Program, ProgramArgs},
     table::{self, note},
 };
 
@@ -123,17 +122,7 @@ pub fn build(args: &GuestArgs) -> Result<()> {
     files::write_exe(&vmexe, &exe)?;
     if let Some(built) = &program.built {
         // The executable is run with the configuration that it was made with.
-        let config = match &program.settings.config {
-            Some(config) => config.text.clone(),
-            None => SdkVmConfig::riscv32()
-                .to_toml()
-                .map_err(|error| SdkError::Config(error.to_string()))?,
-        };
-        let path = stored_config(&vmexe);
-        fs::write(&path, config).map_err(|source| CliError::Write {
-            path: path.display().to_string(),
-            source,
-        })?;
+        store_config(program.settings.config.as_ref(), &vmexe)?;
         built.record.write(&record_of(&vmexe))?;
     }
     let report = BuildReport {

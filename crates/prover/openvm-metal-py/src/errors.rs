@@ -50,7 +50,7 @@ pub fn raise(error: &SdkError) -> PyErr {
 
 fn class_of(error: &SdkError) -> &'static str {
     match error {
-        SdkError::Config(_) => "ConfigError",
+        SdkError::Config(_) | SdkError::ForeignConfig { .. } => "ConfigError",
         SdkError::File { .. } | SdkError::Write { .. } => "FileError",
         SdkError::Bytes { .. } => "DataError",
         SdkError::Elf(_) | SdkError::UnknownInstruction { .. } | SdkError::Executable(_) => {

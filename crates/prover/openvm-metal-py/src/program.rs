@@ -102,8 +102,10 @@ impl PyProgram {
         as_cargo_openvm: bool,
     ) -> PyResult<Self> {
         let bytes = files::read_bounded(&path, "a program", MAX_PROGRAM).or_raise()?;
-        let beside = path.with_file_name("openvm.toml");
-        let config = config.or_else(|| beside.exists().then_some(beside));
+        let config = match config {
+            None => files::found_config(&path).or_raise()?,
+            named => named,
+        };
         let config = config.map(|path| files::read_config(&path)).transpose();
         let config = config.or_raise()?;
         let name = path.file_stem().unwrap_or_default();

@@ -23,9 +23,19 @@ def test_a_program_goes_through_bytes_and_pickles(program):
 def test_a_program_is_read_with_the_configuration_beside_it(tmp_path, program):
     file = tmp_path / "sums.elf"
     file.write_bytes(guests.sums(ROUNDS))
-    (tmp_path / "openvm.toml").write_text(guests.CONFIG)
+    beside = tmp_path / "openvm.toml"
+    beside.write_text(guests.CONFIG)
     found = om.Program(file)
     assert (found.digest, found.name, found.config) == (program.digest, "sums", guests.CONFIG)
+    # By the command's rule: everybody could have chosen the machine.
+    beside.chmod(0o666)
+    with pytest.raises(errors.ConfigError, match="everybody may write it"):
+        om.Program(file)
+    assert om.Program(file, beside).config == guests.CONFIG
+    # The file that `build` stores comes first.
+    stored = guests.CONFIG + "[app_vm_config.rv32m]\n"
+    (tmp_path / "sums.openvm.toml").write_text(stored)
+    assert om.Program(file).config == stored
 
 
 def test_bad_programs_say_so(tmp_path):

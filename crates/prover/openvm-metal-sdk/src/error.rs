@@ -80,6 +80,13 @@ pub enum SdkError {
     /// An `openvm.toml` that does not parse, or settings that contradict each other.
     #[error("configuration: {0}")]
     Config(String),
+    /// A configuration that was found beside a program, where another user may have put it.
+    #[error(
+        "the configuration {} was found beside the program, and {reason}: it may be another's; if you mean it, name it as the program's \
+         configuration (--config, `config=`)",
+        path.display()
+    )]
+    ForeignConfig { path: PathBuf, reason: String },
     /// The cache folder cannot be listed or cleared. Proofs do without it.
     #[error(transparent)]
     Cache(#[from] CacheError),

@@ -2,7 +2,6 @@
 
 mod cargo;
 mod config;
-mod found;
 mod input;
 mod placement;
 mod printed;
@@ -32,7 +31,7 @@ use self::{
     placement::{refuse_links, refuse_links_in},
 };
 pub use self::{
-    config::stored_config,
+    config::store_config,
     input::InputArgs,
     printed::Printed,
     sdk::{byte_count, ExecutionArgs, SdkArgs},
@@ -127,7 +126,11 @@ impl ProgramArgs {
     pub fn read_files(&self) -> Vec<Read> {
         let config = match &self.config {
             Some(file) => Some(("--config", file.clone())),
-            None => config::find(&self.program).map(|file| ("the configuration", file)),
+            // One that is refused is told of when it is read.
+            None => files::found_config(&self.program)
+                .ok()
+                .flatten()
+                .map(|file| ("the configuration", file)),
         };
         let mut files = vec![("the program", self.program.clone())];
         files.extend(config);
@@ -142,7 +145,7 @@ impl ProgramArgs {
         let path = self.path()?;
         let config = match &self.config {
             Some(file) => Some(file.clone()),
-            None => config::taken(path)?,
+            None => files::found_config(path)?,
         };
         if !path.is_dir() {
             return Ok((path.to_owned(), config));
@@ -150,7 +153,9 @@ impl ProgramArgs {
         let elf = self.cargo.build(path)?.elf;
         // The package's command writes beside the ELF.
         elf.parent().map_or(Ok(()), refuse_linked_results)?;
-        Ok((elf, config))
+        // It would look for a configuration beside the ELF, not in the guest's folder.
+        let config = config.map_or_else(|| store_config(None, &elf), Ok)?;
+        Ok((elf, Some(config)))
     }
 }
 

@@ -18,7 +18,7 @@ class Program:
         """An ELF or a `.vmexe`.
 
         Args:
-            config: an `openvm.toml`; if absent, the one beside the program, or RV32IM with input and output.
+            config: an `openvm.toml`; if absent, the one that the command finds for the program, or RV32IM with input and output.
             as_cargo_openvm: the executable of an ELF is made by cargo-openvm's rule, for its commitment: `unimp`, which abort and unreachable
                 code compile to, does nothing there. If false, it ends the guest with exit code 2.
 

@@ -6,7 +6,7 @@ class OpenVmMetalError(RuntimeError):
 
 
 class ConfigError(OpenVmMetalError, ValueError):
-    """An `openvm.toml` that does not parse, or settings that contradict each other."""
+    """An `openvm.toml` that does not parse or that another user may have put beside the program, or settings that contradict each other."""
 
 
 class FileError(OpenVmMetalError):

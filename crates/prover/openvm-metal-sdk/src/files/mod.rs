@@ -12,6 +12,7 @@ mod circuit;
 mod config;
 mod exe;
 mod folders;
+mod found_config;
 mod input;
 mod keys;
 mod proof;
@@ -51,6 +52,7 @@ pub use self::{
         AggKeyFiles, AGG_PREFIX_PK, APP_PK, APP_VK, INTERNAL_RECURSIVE_PK, INTERNAL_RECURSIVE_VK,
         ROOT_PK, ROOT_VK,
     },
+    found_config::{config_places, found_config, stored_config},
     input::{input_from_json, read_input, value_from_hex},
 };
 pub use crate::whole_file::write as write_whole;

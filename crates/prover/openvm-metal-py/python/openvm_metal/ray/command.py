@@ -36,7 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     prove = commands.add_parser("prove", help="prove an execution: one proof of the whole")
     prove.add_argument("program", type=Path, help="an ELF or a .vmexe")
     prove.add_argument("--address", help="HOST:PORT of the head node, or auto for the cluster of this machine; if absent, this machine alone")
-    prove.add_argument("--config", type=Path, help="openvm.toml; if absent, the one beside the program")
+    prove.add_argument("--config", type=Path, help="openvm.toml; if absent, the one that openvm-metal finds for the program")
     prove.add_argument("--as-cargo-openvm", action="store_true", help="make the executable of an ELF by cargo-openvm's rule, for its commitment: traps do nothing")
     prove.add_argument("--input", help='one value in hexadecimal, a file *.json with a list of values under "input", or any other file')
     prove.add_argument("--devices", default="auto", help="auto, cuda, metal, cpu, cpu:N for groups of N cores; several with commas")

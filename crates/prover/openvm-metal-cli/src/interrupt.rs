@@ -1,5 +1,5 @@
 //! Ctrl-C: the first one asks the command to stop after the work at hand, the second one ends the
-//! process at once. Commands that leave nothing half done end at the first. A process that was started to ignore the signal, as by `nohup` or
+//! process at once. Commands that leave nothing half done end at the first. A process that was started to ignore the signal, as
 //! behind `&` of a script, ignores it.
 
 use std::sync::{

@@ -1,19 +1,24 @@
 //! The command line: its parser, and hints where the parser's own message leaves a user alone.
 
+use std::ffi::OsString;
+
 use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
     Error, Parser,
 };
+use openvm_metal_sdk::plain_text;
 
 use crate::table::note;
 
 /// Parses the command line; ends the process if it cannot be parsed, or asks for help.
 pub fn parse<C: Parser>() -> C {
     C::try_parse().unwrap_or_else(|error| {
+        // The message repeats arguments, and the shell may have taken some from a stranger's folder.
+        let plain = |word: OsString| plain_text(&word.to_string_lossy()).into_owned();
+        let words: Vec<_> = std::env::args_os().map(plain).collect();
+        let error = C::try_parse_from(&words).err().unwrap_or(error);
         // A closed pipe is how `--help | head` ends.
         let _ = error.print();
-        let words: Vec<_> = std::env::args_os().collect();
-        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         if let Some(hint) = hint(&error, &words) {
             note(format_args!("\nhint: {hint}"));
         }

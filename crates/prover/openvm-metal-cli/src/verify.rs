@@ -20,7 +20,7 @@ use crate::{
     error::{CliError, Result},
     hex, interrupt,
     prove::refuse_dev,
-    table,
+    shown, table,
     trust::TrustArgs,
 };
 
@@ -389,7 +389,7 @@ fn print(
                 true => "",
                 false => " (the program alone)",
             };
-            format!("compared with    {}{part}", file.display())
+            format!("compared with    {}{part}", shown::name(file))
         }
         None => "compared with    nothing: is this your program? `openvm-metal commit` prints its \
                  commitments, --commit compares them"

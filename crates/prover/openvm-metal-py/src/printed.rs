@@ -1,11 +1,12 @@
 //! Bytes that a guest prints, for a function of the user.
 
 use std::{
-    io::{self, Write as _},
+    borrow::Cow,
+    io::{self, IsTerminal, Write as _},
     sync::{atomic::Ordering, PoisonError},
 };
 
-use openvm_metal_sdk::GuestOutput;
+use openvm_metal_sdk::{plain_text, GuestOutput};
 use pyo3::{prelude::*, types::PyBytes};
 
 use crate::work::Stop;
@@ -24,12 +25,23 @@ pub struct Printed<'a> {
     pub stop: &'a Stop,
 }
 
+/// The bytes as a stream gets them: a terminal gets text without control characters.
+fn shown<'a>(stream: &impl IsTerminal, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+    match stream.is_terminal() {
+        true => plain_text(&String::from_utf8_lossy(bytes))
+            .as_bytes()
+            .to_vec()
+            .into(),
+        false => bytes.into(),
+    }
+}
+
 impl GuestOutput for Printed<'_> {
     fn print(&self, bytes: &[u8]) -> io::Result<()> {
         let Some(function) = self.function else {
             return match self.otherwise {
-                Stream::Stdout => openvm_metal_sdk::Stdout.print(bytes),
-                Stream::Stderr => io::stderr().write_all(bytes),
+                Stream::Stdout => openvm_metal_sdk::Stdout.print(&shown(&io::stdout(), bytes)),
+                Stream::Stderr => io::stderr().write_all(&shown(&io::stderr(), bytes)),
             };
         };
         let called = Python::attach(|py| function.call1(py, (PyBytes::new(py, bytes),)).map(drop));

@@ -5,6 +5,7 @@
 //! record segments have none.
 
 use std::{
+    borrow::Cow,
     cell::{Cell, RefCell},
     io::{self, Write},
     ptr::NonNull,
@@ -92,6 +93,20 @@ impl GuestOutput for Stdout {
         let mut out = io::stdout().lock();
         out.write_all(bytes)?;
         out.flush()
+    }
+}
+
+/// The text for a terminal: with the replacement character in place of control characters other than line ends and tabs, which would move the
+/// cursor, hide lines or set the terminal up, and of those that turn the direction of text around.
+pub fn plain_text(text: &str) -> Cow<'_, str> {
+    let is_control = |letter: char| match letter {
+        '\n' | '\t' => false,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        _ => letter.is_control(),
+    };
+    match text.contains(is_control) {
+        true => text.replace(is_control, "\u{fffd}").into(),
+        false => text.into(),
     }
 }
 
@@ -246,6 +261,15 @@ mod tests {
         });
         let bytes = output.into_inner().expect("no panic");
         (String::from_utf8(bytes).expect("texts"), result)
+    }
+
+    #[test]
+    fn control_characters_are_replaced() {
+        let plain = "a\tb\n\u{e4}\u{2588}\u{200f}";
+        assert!(matches!(plain_text(plain), Cow::Borrowed(_)));
+        let codes = "\u{1b}[2J\r\u{7}\u{0}\u{7f}\u{9b}31m\u{202e}\u{2067}\n";
+        let shown = "\u{fffd}[2J\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}31m\u{fffd}\u{fffd}\n";
+        assert_eq!(plain_text(codes), shown);
     }
 
     #[test]

@@ -107,7 +107,7 @@ pub use executable::{
 pub use execution::Rows;
 pub use fault::{Access, Fault};
 pub use guest_elf::{decode_elf, GuestElf};
-pub use guest_output::{GuestOutput, Stdout};
+pub use guest_output::{plain_text, GuestOutput, Stdout};
 pub use host_memory::default_host_memory;
 pub use huge_pages::HugePages;
 pub use metering::{Air, Executor, Metering};

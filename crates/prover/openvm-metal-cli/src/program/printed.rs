@@ -6,9 +6,7 @@ use std::{
 };
 
 use indicatif::ProgressBar;
-use openvm_metal_sdk::GuestOutput;
-
-use crate::shown::plain;
+use openvm_metal_sdk::{plain_text, GuestOutput};
 
 /// Begins each line of a guest where other text is printed too.
 const LABEL: &str = "guest: ";
@@ -94,7 +92,9 @@ fn labelled(bar: Option<&ProgressBar>, line: &[u8]) {
     let print = || {
         let mut error = io::stderr().lock();
         let text = match error.is_terminal() {
-            true => plain(&String::from_utf8_lossy(line)).as_bytes().to_vec(),
+            true => plain_text(&String::from_utf8_lossy(line))
+                .as_bytes()
+                .to_vec(),
             false => line.to_vec(),
         };
         // In one piece: lines of other processes on the same terminal stay apart from it.
@@ -121,7 +121,7 @@ impl Line {
         text.extend_from_slice(bytes);
         let mut chunks = text.utf8_chunks().peekable();
         while let Some(chunk) = chunks.next() {
-            out.write_all(plain(chunk.valid()).as_bytes())?;
+            out.write_all(plain_text(chunk.valid()).as_bytes())?;
             let invalid = chunk.invalid();
             if chunks.peek().is_none() && is_beginning(invalid) {
                 self.rest = invalid.to_vec();

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{known_security, VerifyEvmArgs};
 use crate::{
     error::{CliError, Result},
-    hex, table,
+    hex, shown, table,
 };
 
 /// A proof that the contract accepted.
@@ -104,7 +104,7 @@ pub fn run(args: &VerifyEvmArgs) -> Result<()> {
         table::line("security         none: the secret of the KZG parameters is public, the proof can be FORGED")?;
     }
     table::line(match &report.compared_with {
-        Some(file) => format!("compared with    {}", file.display()),
+        Some(file) => format!("compared with    {}", shown::name(file)),
         None => "compared with    nothing: is this your program? `openvm-metal commit` prints its \
                  commitments, --commit compares them"
             .into(),

@@ -291,7 +291,7 @@ fn progress_is_printed_once() {
 }
 
 /// Runs a command on a terminal of so many columns and returns what it shows.
-fn on_terminal(columns: u16, args: &[&str]) -> String {
+fn on_terminal(columns: u16, args: &[&str], status: i32) -> String {
     let size = libc::winsize {
         ws_row: 24,
         ws_col: columns,
@@ -345,8 +345,8 @@ fn on_terminal(columns: u16, args: &[&str]) -> String {
             _ => break,
         }
     }
-    let status = ended.unwrap_or_else(|| child.wait().expect("it ends"));
-    assert!(status.success(), "{}", text(&shown));
+    let ended = ended.unwrap_or_else(|| child.wait().expect("it ends"));
+    assert_eq!(ended.code(), Some(status), "{}", text(&shown));
     text(&shown)
 }
 
@@ -359,7 +359,7 @@ fn narrow_terminal_keeps_words_whole() {
         let args = [
             "run", &fibonacci, "--input", &input, "--mode", "segment", "--toy", "--device", "cpu",
         ];
-        let shown = on_terminal(columns, &args);
+        let shown = on_terminal(columns, &args, 0);
         for word in ["segment", "instructions", "cells"] {
             assert!(shown.contains(word), "{columns} columns: {shown}");
         }
@@ -367,12 +367,12 @@ fn narrow_terminal_keeps_words_whole() {
     let folder = Folder::new();
     let code = [say(b"a\xffb"), vec![terminate(0)]].concat();
     let path = program(&folder, "print.elf", &code);
-    let shown = on_terminal(80, &["run", &path]);
+    let shown = on_terminal(80, &["run", &path], 0);
     assert!(shown.contains("a\u{fffd}b\r\npublic values"), "{shown}");
     // A guest and a file's name that would clear the terminal, and the same on standard error above a progress bar.
     let code = [say(b"a\x1b[2J\tb\xc2\x9b1mc\n"), vec![terminate(0)]].concat();
     let path = program(&folder, "print\u{1b}[2J.elf", &code);
-    let shown = on_terminal(80, &["run", &path]);
+    let shown = on_terminal(80, &["run", &path], 0);
     assert!(
         shown.contains("a\u{fffd}[2J\tb\u{fffd}1mc\r\n"),
         "{shown:?}"
@@ -391,15 +391,20 @@ fn narrow_terminal_keeps_words_whole() {
             "--proof",
             "/dev/null",
         ],
+        0,
     );
     assert!(
         shown.contains("guest: a\u{fffd}[2J\tb\u{fffd}1mc"),
         "{shown:?}"
     );
     assert!(!shown.contains("\u{1b}[2J"), "{shown:?}");
+    // An argument in the parser's own message, which is coloured.
+    let shown = on_terminal(80, &["verify", "stark", "a", "--no\u{1b}[2Jne"], 2);
+    assert!(shown.contains("--no\u{fffd}[2Jne"), "{shown:?}");
+    assert!(!shown.contains("\u{1b}[2J"), "{shown:?}");
 }
 
-/// Catches a command that ends by Ctrl-C although it was started to ignore it, as behind `&` of a script or by `nohup`.
+/// Catches a command that ends by Ctrl-C although it was started to ignore it, as behind `&` of a script.
 #[test]
 fn ignored_interrupts_stay_ignored() {
     let folder = Folder::new();

@@ -254,6 +254,15 @@ fn verify_prints_the_statement() {
     ] {
         assert!(said.contains(part), "{part} is not in {said}");
     }
+    // The name of a file makes no line of its own.
+    let name = folder.file("b.json\nsecurity         200.0 bits");
+    fs::copy(&honest.baseline, &name).expect("copied");
+    let said = succeeds(&honest.by_baseline(&honest.proof, &honest.agg_vk, &name));
+    let line = "b.json\u{fffd}security         200.0 bits\n";
+    assert!(
+        said.ends_with(line) && !said.contains("\nsecurity         200"),
+        "{said}"
+    );
     // A key that came with the proof says nothing of the program, unless that is compared.
     let by_bundle = ["verify", "stark", &honest.proof, "--vk", &honest.bundle];
     fails(&by_bundle, 1, "unknown origin");

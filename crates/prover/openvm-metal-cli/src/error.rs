@@ -188,7 +188,7 @@ pub enum CliError {
     Signal(#[from] ctrlc::Error),
     /// Standard output could not be written.
     #[error("cannot write: {0}")]
-    Output(#[from] std::io::Error),
+    Output(std::io::Error),
     /// A report could not be turned into JSON.
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),

@@ -97,7 +97,13 @@ fn print(json: bool, files: Vec<PathBuf>) -> Result<()> {
         return table::json(&Files { files });
     }
     for file in files {
-        let bytes = file.metadata()?.len();
+        let bytes = file
+            .metadata()
+            .map_err(|source| CliError::Read {
+                path: file.display().to_string(),
+                source,
+            })?
+            .len();
         table::line(format!("{} ({})", file.display(), table::bytes(bytes)))?;
     }
     Ok(())

@@ -7,7 +7,10 @@ use console::Term;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use crate::{error::Result, progress, shown};
+use crate::{
+    error::{CliError, Result},
+    progress, shown,
+};
 
 /// Columns of a terminal below which cells are not folded: there would be a few letters on each line.
 const NARROW: u16 = 60;
@@ -41,8 +44,7 @@ pub fn table<S: AsRef<str>>(header: &[S], right: &[usize]) -> Table {
 pub fn line(text: impl std::fmt::Display) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let text = shown::on(&out, text);
-    writeln!(out, "{text}")?;
-    Ok(())
+    writeln!(out, "{text}").map_err(CliError::Output)
 }
 
 /// Prints a line to standard error, on a terminal without control characters. A standard error that takes nothing, as a log on a full disk,

@@ -54,7 +54,7 @@ impl Report {
         warm.sort_by(f64::total_cmp);
         let last = runs.last();
         let proof_bytes = match last {
-            Some(run) => run.proof.encode_to_vec()?.len(),
+            Some(run) => run.proof.encode_to_vec().map_or(0, |bytes| bytes.len()),
             None => 0,
         };
         Ok(Self {

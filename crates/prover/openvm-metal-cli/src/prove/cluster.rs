@@ -71,7 +71,10 @@ fn start(options: &[OsString]) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => by_python()?.args(options).status(),
         status => status,
     };
-    let status = status.map_err(CliError::Output)?;
+    let status = status.map_err(|source| CliError::Read {
+        path: COMMAND.to_owned(),
+        source,
+    })?;
     match status.code() {
         Some(0) => Ok(()),
         // Ended by a signal: the user's, most likely.

@@ -99,7 +99,10 @@ pub fn run(args: &ReportArgs, device: DeviceArgs) -> Result<()> {
         complete: false,
         sections: selected.iter().map(section_report).collect(),
     };
-    let program = std::env::current_exe()?;
+    let program = std::env::current_exe().map_err(|source| CliError::Read {
+        path: "the path of this program".to_owned(),
+        source,
+    })?;
     let hologram = sections::hologram(&program);
     let bar = table::progress(selected.len(), false);
     // Units that never end to compile, or kill their process.

@@ -8,7 +8,7 @@ use std::{
 use openvm_metal_common::{address_space, memory_limit};
 use openvm_metal_sdk::HugePages;
 
-use crate::host::peak_memory;
+use crate::{ending, host::peak_memory};
 
 /// The SDK's allocator for a process that ends when the system refuses memory: code that allocates could only abort it.
 pub struct Allocator;
@@ -63,8 +63,7 @@ pub fn end(why: fmt::Arguments<'_>) -> ! {
     let text = &text.bytes[start..text.length];
     // SAFETY: pointer and length are those of a slice. A standard error that cannot be written leaves nobody to tell.
     unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
-    // SAFETY: the process may end at any time: files are whole or have another name until they are.
-    unsafe { libc::_exit(1) }
+    ending::at_once(1)
 }
 
 /// Makes aborts for lack of memory end as [`end`] does. The C library aborts a process itself where it cannot allocate for a new thread.

@@ -370,6 +370,8 @@ impl Type {
         encoded: 8,
     };
 
+    /// Reads the name of a type.
+    ///
     /// # Errors
     /// A text that names no type, or a struct or an enum in which a name is there twice.
     fn parse(text: &str) -> Result<Self, String> {
@@ -386,6 +388,8 @@ impl Type {
         Ok(kind)
     }
 
+    /// Checks that names in structs and enums differ.
+    ///
     /// # Errors
     /// The first name that two fields of a struct, or two variants of an enum, have.
     fn check_names(&self) -> Result<(), String> {

@@ -255,7 +255,7 @@ struct Prepared {
 }
 
 impl Prepared {
-    /// Runs the work of a proof while its devices are opened, and says what is to be said of these.
+    /// Runs the work of a proof while its devices are opened, and prints the hint for CPUs.
     fn proving<T>(&self, is_quiet: bool, work: impl FnOnce() -> T) -> T {
         let tell = || {
             // The proof returns the error.

@@ -28,6 +28,7 @@ pub(super) struct Child {
 }
 
 impl Child {
+    /// A key whose trace is not made yet.
     pub fn new(vk: Arc<MultiStarkVerifyingKey<SC>>) -> Self {
         Self {
             vk,

@@ -212,17 +212,10 @@ pub(super) fn root() -> Result<PathBuf, NoCache> {
 /// # Errors
 /// Another process that holds it for longer than [`MAX_WAIT`], a file that cannot be opened, or a link, pipe or device in its place.
 pub(super) fn exclusive(folder: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
+    let mut options = no_link();
+    options.create(true).truncate(false);
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-
-        // A pipe is not waited for, and what a link names is neither opened nor made.
-        options
-            .mode(0o600)
-            .custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW);
-    }
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let path = folder.join(LOCK);
     let is_file = |data: &fs::Metadata| data.is_file();
     let refused = || {
@@ -317,16 +310,21 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
 
 /// Sets the time of the last use, which is the file's time. A folder that is read-only keeps the old one.
 fn touch(path: &Path) -> io::Result<()> {
+    // Another file may have taken its place since it was read.
+    let file = no_link().open(path)?;
+    file.set_modified(SystemTime::now())
+}
+
+/// Options to write to a file. What a link in its place names is neither opened nor made, and a pipe is not waited for.
+fn no_link() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);
-    // What took the place of the file since it was read is not waited for, nor followed.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(
         &mut options,
         libc::O_NONBLOCK | libc::O_NOFOLLOW,
     );
-    let file = options.open(path)?;
-    file.set_modified(SystemTime::now())
+    options
 }
 
 #[cfg(test)]

@@ -54,15 +54,6 @@ impl MetalSdk {
         self.app_prover_of(exe)
     }
 
-    /// Commits a program on the devices, unless that was done: proofs of it find the commitment. Keys are not needed, and may be made
-    /// meanwhile.
-    ///
-    /// # Errors
-    /// If a device cannot be used.
-    pub fn commit_program(&self, exe: &Arc<VmExe<F>>) -> Result<(), SdkError> {
-        self.generic_commit_program(exe)
-    }
-
     /// Proves an execution, segment by segment.
     ///
     /// # Errors
@@ -149,14 +140,6 @@ impl<E: SdkEngine> Sdk<E> {
         Ok(AppProver::new(keys??, exes?, self.turns.clone()))
     }
 
-    /// [`commit_program`](Self::commit_program) for any engine.
-    ///
-    /// # Errors
-    /// Errors of [`commit_program`](Self::commit_program).
-    pub fn generic_commit_program(&self, exe: &Arc<VmExe<F>>) -> Result<(), SdkError> {
-        self.committed(exe).map(drop)
-    }
-
     fn committed(&self, exe: &Arc<VmExe<F>>) -> Result<Vec<Arc<CommittedExe<E>>>, SdkError> {
         on_own_thread(|| self.committed_here(exe))
     }
@@ -188,7 +171,6 @@ impl<E: SdkEngine> Sdk<E> {
 
     /// [`prove_app`](Self::prove_app) for any engine.
     ///
-        deferred_calls::refuse_config(&self.app_config.app_vm_config)?;
     /// # Errors
     /// Errors of [`prove_app`](Self::prove_app).
     pub fn generic_prove_app(
@@ -206,6 +188,7 @@ impl<E: SdkEngine> Sdk<E> {
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
+        deferred_calls::refuse_config(&self.app_config.app_vm_config)?;
         let start = Instant::now();
         let mut laps = Laps::since(start);
         options.progress.event(Event::Preparing {

@@ -130,10 +130,10 @@ pub(crate) fn on_each<T: Send>(
     count: usize,
     work: impl Fn(usize) -> Result<T, SdkError> + Sync,
 ) -> Result<Vec<T>, SdkError> {
+    let work = |index| guard(Stage::OpenDevice, || work(index)).and_then(|result| result);
     if count == 1 {
         return Ok(vec![work(0)?]);
     }
-    let work = |index| guard(Stage::OpenDevice, || work(index)).and_then(|result| result);
     let results: Vec<Result<T, SdkError>> = thread::scope(|scope| {
         let work = &work;
         let threads: Vec<_> = (0..count)
@@ -143,4 +143,19 @@ pub(crate) fn on_each<T: Send>(
         joined.map(|r| r.expect("panics are errors")).collect()
     });
     results.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Catches a panic of one driver that ends the thread which asked for the devices.
+    #[test]
+    fn panics_are_errors_on_any_number_of_devices() {
+        for count in [1, 2] {
+            let opened = on_each(count, |_| -> Result<(), SdkError> { panic!("no driver") });
+            let error = opened.expect_err("no device is opened");
+            assert!(matches!(error, SdkError::Panicked { .. }), "{error}");
+        }
+    }
 }

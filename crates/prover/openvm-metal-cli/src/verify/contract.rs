@@ -6,7 +6,7 @@ use openvm_metal_evm::{Contract, EvmError};
 use openvm_metal_sdk::files;
 use serde::Serialize;
 
-use super::{known_security, VerifyEvmArgs};
+use super::{known_security, Compared, VerifyEvmArgs};
 use crate::{
     error::{CliError, Result},
     hex, shown, table,
@@ -26,6 +26,8 @@ struct Report {
     /// True if everybody knows the secret of the KZG parameters, so that the proof can be forged.
     unsafe_test_params: bool,
     compared_with: Option<PathBuf>,
+    /// Parts of the statement that were compared with it: `program`, `virtual machine`.
+    compared: &'static [&'static str],
 }
 
 /// Runs the command.
@@ -72,6 +74,7 @@ pub fn run(args: &VerifyEvmArgs) -> Result<()> {
         args.common.trust.min_security_bits(),
     )?;
     let gas = contract.verify(&proof)?;
+    let compared = args.common.commit.as_ref().map(Compared::whole);
     let report = Report {
         valid: true,
         public_values: hex::encode(&proof.user_public_values),
@@ -81,6 +84,7 @@ pub fn run(args: &VerifyEvmArgs) -> Result<()> {
         security_bits: bits,
         unsafe_test_params: contract.is_unsafe(),
         compared_with: args.common.commit.clone(),
+        compared: compared.map_or(&[], |compared| compared.parts()),
     };
     if args.common.json {
         return table::json(&report);

@@ -124,6 +124,8 @@ fn contracts_decide() {
             "" => {
                 let words: Vec<&str> = compared.iter().map(String::as_str).collect();
                 assert!(succeeds(&words).contains("compared with    "));
+                let report = json(&[&words[..], &["--json"]].concat());
+                assert_eq!(report["compared"].as_array().map(Vec::len), Some(2));
             }
             _ => fails_with(&compared, 1, message),
         }

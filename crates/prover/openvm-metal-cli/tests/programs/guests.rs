@@ -1,6 +1,7 @@
 //! Guests: made, built, written as executables.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -255,6 +256,29 @@ fn new_guest_builds_and_runs() {
     write(&other, &main.replace("222", "333"));
     reveals(&build(&other, &[]).0, "0x4d010000");
     reveals(&build(&flagged, &[]).0, "0xde000000");
+
+    // The package's command looks beside the ELF: a guest without a file gets what it was built with, whatever is there.
+    let stored = outputs.join("squares.openvm.toml");
+    fs::write(&stored, "of another build").expect("written");
+    fs::remove_file(format!("{guest}/openvm.toml")).expect("removed");
+    let bin = folder.file("bin");
+    let script = Path::new(&bin).join("openvm-metal-cluster");
+    fs::create_dir(&bin).expect("a folder");
+    fs::write(&script, "#!/bin/sh\necho \"$@\"\n").expect("written");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("permissions");
+    let path = format!("{bin}:{}", std::env::var("PATH").expect("a PATH"));
+    let on_cluster = || {
+        let mut prove = command(&["prove", "stark", &guest, "--ray", "10.0.0.1:6379"]);
+        prove.env("PATH", &path).output().expect("the binary runs")
+    };
+    let given = text(&on_cluster().stdout);
+    let named = format!("--config {}", stored.display());
+    assert!(given.contains(&named), "{given}");
+    let written = fs::read_to_string(&stored).expect("a configuration");
+    assert!(written.contains("rv32m"), "{written}");
+    std::os::unix::fs::symlink("/nowhere", outputs.join("SQUARES.commit.json")).expect("a link");
+    let said = text(&on_cluster().stderr);
+    assert!(said.contains("SQUARES.commit.json is a link"), "{said}");
 
     // Code that does not compile is cargo's to explain; the command says which guest.
     fs::write(format!("{guest}/src/main.rs"), "fn main() { no }").expect("a file");

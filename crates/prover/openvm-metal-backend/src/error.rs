@@ -165,6 +165,16 @@ pub enum MetalProverError {
 }
 
 impl MetalProverError {
+    /// The error of the runtime, if this is one.
+    pub fn device_error(&self) -> Option<&MetalError> {
+        match self {
+            Self::Device(error) => Some(error),
+            Self::Transport(inner) => inner.device_error(),
+            Self::Traces(inner) => inner.downcast_ref(),
+            _ => None,
+        }
+    }
+
     pub(crate) fn internal(phase: &'static str, detail: impl Into<String>) -> Self {
         Self::Internal {
             phase,

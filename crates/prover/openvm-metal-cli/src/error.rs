@@ -240,18 +240,11 @@ impl CliError {
 
     /// The error of the runtime, if this is one.
     pub fn device_error(&self) -> Option<&MetalError> {
-        let mut prover = match self {
-            Self::Metal(error) => return Some(error),
-            Self::Prover(error) => error,
-            Self::Sdk(SdkError::Engine { source, .. }) => source.downcast_ref()?,
-            _ => return None,
-        };
-        loop {
-            prover = match prover {
-                MetalProverError::Device(error) => return Some(error),
-                MetalProverError::Transport(inner) => inner,
-                _ => return None,
-            };
+        match self {
+            Self::Metal(error) => Some(error),
+            Self::Prover(error) => error.device_error(),
+            Self::Sdk(error) => error.device_error(),
+            _ => None,
         }
     }
 

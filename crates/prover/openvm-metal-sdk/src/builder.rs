@@ -55,7 +55,7 @@ pub(crate) struct Settings<E: SdkEngine> {
 }
 
 /// Configures an [`Sdk`](crate::Sdk). What is not set is OpenVM's default: 100 bits of security, segments that need at
-/// most 15 GiB, half of the device's memory if that is less, or a quarter of a GPU's own memory if that is more.
+/// most 15 GiB, half of the device's memory if that is less, or 3/16 of a GPU's own memory if that is more.
 pub struct SdkBuilder<E: SdkEngine> {
     devices: Vec<E::Device>,
     vm_config: Option<SdkVmConfig>,

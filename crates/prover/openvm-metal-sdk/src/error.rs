@@ -3,7 +3,8 @@
 use std::{error::Error, fmt, path::PathBuf};
 
 use openvm_circuit::arch::{ExecutionError, GenerationError, VirtualMachineError};
-use openvm_metal_backend::BrokenConstraint;
+use openvm_metal_backend::{BrokenConstraint, MetalProverError};
+use openvm_metal_common::MetalError;
 pub(crate) use openvm_metal_verify::panic_message;
 use openvm_metal_verify::VerifyError;
 pub use openvm_metal_verify::{catch_panic, is_guarded, is_lack_of_memory};
@@ -318,6 +319,14 @@ impl SdkError {
             device: None,
             source,
         }
+    }
+
+    /// The error of the runtime, if this is one.
+    pub fn device_error(&self) -> Option<&MetalError> {
+        let Self::Engine { source, .. } = self else {
+            return None;
+        };
+        source.downcast_ref::<MetalProverError>()?.device_error()
     }
 
     /// Names the device, unless one is named.

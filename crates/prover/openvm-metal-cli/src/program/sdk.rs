@@ -63,7 +63,7 @@ impl Progress for Warnings {
 /// The SDK's device, keys and parameters.
 #[derive(Args, Clone, Debug)]
 pub struct SdkArgs {
-    /// Cut segments so that the proof of one needs at most BYTES of memory, for example 4G [default: 15G, less on a small device, a quarter of the memory of a large GPU].
+    /// Cut segments so that the proof of one needs at most BYTES of memory, for example 4G [default: 15G, less on a small device, 3/16 of the memory of a large GPU].
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     segment_max_memory: Option<u64>,
     /// Read the application's proving key, as `keygen` writes it, from FILE [default: make it].

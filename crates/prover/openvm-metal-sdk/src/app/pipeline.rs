@@ -16,6 +16,7 @@ use std::{
 };
 
 use openvm_circuit::arch::execution_mode::Segment;
+use openvm_metal_common::MetalError;
 use openvm_sdk::StdIn;
 use openvm_stark_backend::{proof::Proof, prover::ProvingContext};
 
@@ -317,7 +318,7 @@ impl<E: SdkEngine> Pipeline<'_, E> {
     }
 
     /// One of a device's threads: proves segments that are brought to it, which the threads take in the order in which they
-    /// arrive.
+    /// arrive. A segment for which there is no memory beside the others is made again at the end.
     fn prove(
         &self,
         traced: &Mutex<Receiver<Traced<'_, E>>>,
@@ -341,7 +342,16 @@ impl<E: SdkEngine> Pipeline<'_, E> {
                 self.collector.missing(index, None);
                 continue;
             }
-            let (proof, time) = self.job.prove(index, reservation, ctx)?;
+            let (proof, time) = match self.job.prove(index, reservation, ctx) {
+                Err(error)
+                    if matches!(error.device_error(), Some(MetalError::OutOfMemory { .. })) =>
+                {
+                    tracing::warn!(segment = index, %error, "the segment is proved again, alone, when all others are");
+                    self.collector.missing(index, None);
+                    continue;
+                }
+                proved => proved?,
+            };
             lock(&self.report).prove += time;
             drop(permit);
             let proved_segment = Proved {

@@ -94,14 +94,15 @@ fn whole_steps(bytes: usize) -> usize {
 }
 
 /// Bound on the memory of a segment's proof on so many devices, each of at least `budget` bytes: OpenVM's default, or half of the budget if that is
-/// less, since traces of further segments are there too. GPUs with memory `of_its_own` prove large segments in less time: there it is a
-/// quarter of the budget, divided by the number of devices, if that is more.
+/// less, since traces of further segments are there too. GPUs with memory `of_its_own` prove large segments in less time: there it is
+/// 3/16 of the budget, divided by the number of devices, if that is more. Two proofs and the traces of further segments take up to 5/8 of the
+/// memory then; with a quarter they would take 5/6, and pieces of different sizes left too little between them.
 pub(super) fn bound(budget: usize, of_its_own: bool, devices: usize) -> usize {
-    let quarter = match of_its_own {
-        true => budget / 4 / devices.max(1),
+    let of_gpu = match of_its_own {
+        true => budget / 16 * 3 / devices.max(1),
         false => 0,
     };
-    let bound = DEFAULT_MAX_MEMORY.max(quarter).min(budget / 2);
+    let bound = DEFAULT_MAX_MEMORY.max(of_gpu).min(budget / 2);
     whole_steps(bound)
 }
 
@@ -124,10 +125,11 @@ mod tests {
             (GIB / 2, true, 1, GIB / 4),
             (24 * GIB, true, 1, 12 * GIB),
             (48 * GIB, true, 1, 15 * GIB),
-            (79 * GIB, true, 1, 79 * STEP),
-            (140 * GIB, true, 1, 35 * GIB),
-            (140 * GIB, true, 2, 70 * STEP),
-            (140 * GIB, true, 8, 15 * GIB),
+            (79 * GIB, true, 1, 15 * GIB),
+            (96 * GIB, true, 1, 18 * GIB),
+            (192 * GIB, true, 1, 36 * GIB),
+            (192 * GIB, true, 2, 18 * GIB),
+            (192 * GIB, true, 8, 15 * GIB),
             (512 * GIB, false, 1, 15 * GIB),
             (16 * GIB, false, 1, 8 * GIB),
         ];

@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use openvm_metal_common::{Device, MetalContext};
+use openvm_metal_common::{Device, MetalContext, MetalError};
 use openvm_metal_sdk::{
     engine::{EngineError, MetalEngine, OtherAirData},
     SdkEngine,
@@ -43,18 +43,26 @@ pub const COMMITS_TO_OTHERS: &str = "commits to others";
 /// By the name of a device: the proofs that it has made, and which of them it makes wrong.
 static WRONG: Mutex<BTreeMap<&str, (usize, Range<usize>)>> = Mutex::new(BTreeMap::new());
 
+/// As `WRONG`, the proofs for which there is no memory.
+static NO_MEMORY: Mutex<BTreeMap<&str, (usize, Range<usize>)>> = Mutex::new(BTreeMap::new());
+
 /// The proofs in this range, counted from now on, are made wrong by devices of a name.
 pub fn make_wrong(name: &'static str, proofs: Range<usize>) {
     WRONG.lock().unwrap().insert(name, (0, proofs));
 }
 
-/// True if the next proof of a device is a wrong one.
-fn next_is_wrong(name: &str) -> bool {
-    let mut wrong = WRONG.lock().unwrap();
-    wrong.get_mut(name).is_some_and(|(made, range)| {
+/// True if the next proof of a device is in its range.
+fn is_next_in(ranges: &Mutex<BTreeMap<&str, (usize, Range<usize>)>>, name: &str) -> bool {
+    let mut ranges = ranges.lock().unwrap();
+    ranges.get_mut(name).is_some_and(|(made, range)| {
         *made += 1;
         range.contains(&(*made - 1))
     })
+}
+
+/// The proofs in this range, counted from now on, find no memory on devices of a name.
+pub fn leave_no_memory(name: &'static str, proofs: Range<usize>) {
+    NO_MEMORY.lock().unwrap().insert(name, (0, proofs));
 }
 
 /// A name and the number of proofs that it makes.
@@ -105,6 +113,15 @@ impl StarkEngine for Faulty {
                 left.checked_sub(1)
             });
         assert!(left.is_ok(), "the cable was pulled");
+        if is_next_in(&NO_MEMORY, self.name) {
+            let error = MetalError::OutOfMemory {
+                requested: 17 << 30,
+                in_use: 108 << 30,
+                budget: 139 << 30,
+                stage: "prover.commit".into(),
+            };
+            return Err(error.into());
+        }
         let making = self.making.fetch_add(1, Ordering::SeqCst) + 1;
         {
             let mut most = MOST_AT_ONCE.lock().unwrap();
@@ -114,7 +131,7 @@ impl StarkEngine for Faulty {
         let proof = self.inner.prove(pk, ctx);
         self.making.fetch_sub(1, Ordering::SeqCst);
         proof.map(|mut proof| {
-            if next_is_wrong(self.name) {
+            if is_next_in(&WRONG, self.name) {
                 proof.common_main_commit[0] += F::ONE;
             }
             proof

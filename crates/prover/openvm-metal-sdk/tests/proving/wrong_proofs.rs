@@ -2,12 +2,13 @@
 
 use std::{ops::Range, sync::Mutex};
 
+use openvm_metal_common::MetalError;
 use openvm_metal_sdk::{Event, Progress, ProveOptions, Sdk, SdkError, Stage};
 use openvm_stark_backend::{codec::Encode, proof::Proof};
 use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config as SC;
 
 use crate::{
-    faulty::{make_wrong, Faulty, FaultyDevice},
+    faulty::{leave_no_memory, make_wrong, Faulty, FaultyDevice},
     guest::{elf, sums},
     setup::{builder_with_keys, input, sdk},
 };
@@ -96,6 +97,31 @@ fn a_wrong_proof_is_made_again() {
         let done = &again.report.devices[0];
         assert_eq!((done.segments, done.nodes), (0, 0), "{name}");
     }
+}
+
+/// A segment that finds no memory beside others is made at the end; one that finds none alone ends the job.
+#[test]
+fn a_segment_without_memory_is_made_again_alone() {
+    let guest = || elf(&sums(300));
+    let options = ProveOptions::default().with_in_flight(3);
+    let (expected, _) = sdk().prove_app(guest(), input(), &options).unwrap();
+    let device = "full";
+    let sdk = wrong(&[(device, 0..0)]);
+    let prove = |proofs| {
+        leave_no_memory(device, proofs);
+        sdk.generic_prove_app(sdk.executable(guest()).unwrap(), input(), &options)
+    };
+    let (made, report) = prove(1..2).unwrap();
+    assert_eq!(report.devices[0].segments, expected.per_segment.len());
+    for (made, expected) in made.per_segment.iter().zip(&expected.per_segment) {
+        assert!(made.encode_to_vec().unwrap() == expected.encode_to_vec().unwrap());
+    }
+    let error = prove(0..usize::MAX).err().unwrap();
+    let lack = error.device_error();
+    assert!(
+        matches!(lack, Some(MetalError::OutOfMemory { .. })),
+        "{error}"
+    );
 }
 
 /// Another device does the work of one that makes two wrong proofs.

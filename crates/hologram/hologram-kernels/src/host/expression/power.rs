@@ -28,6 +28,9 @@ impl Halves {
     /// The power, with the special values of IEEE 754.
     #[inline(always)]
     fn power(self, x: f64) -> f64 {
+        // Products of numbers so scaled are neither too large nor too small where their reciprocals are not.
+        const LARGE: f64 = f64::from_bits((1023 + 500) << 52);
+        const SMALL: f64 = 1.0 / LARGE;
         // The only ones whose roots are not positive, or NaN.
         let is_special = x == 0.0 || x == f64::NEG_INFINITY;
         let x = if self.has_half && is_special {
@@ -35,23 +38,34 @@ impl Halves {
         } else {
             x
         };
-        // Not of the product, which may be too small to be exact where its reciprocal is not too large.
-        let base = if self.negative { 1.0 / x } else { x };
-        let square = base * base;
+        if !self.negative {
+            return self.product(x);
+        }
+        let size = x.abs();
+        let (scale, scaled) = if size < SMALL {
+            (LARGE, self.product(LARGE))
+        } else if size > LARGE {
+            (SMALL, self.product(SMALL))
+        } else {
+            (1.0, 1.0)
+        };
+        scaled / self.product(x * scale)
+    }
+
+    /// The power without regard to the sign of the exponent.
+    #[inline(always)]
+    fn product(self, x: f64) -> f64 {
+        let square = x * x;
         let even = match self.whole {
             0 | 1 => 1.0,
             2 | 3 => square,
             _ => square * square,
         };
-        let product = if self.whole % 2 == 1 {
-            even * base
+        let product = if self.whole % 2 == 1 { even * x } else { even };
+        if self.has_half {
+            product * x.sqrt()
         } else {
-            even
-        };
-        match (self.has_half, self.negative) {
-            (false, _) => product,
-            (true, false) => product * x.sqrt(),
-            (true, true) => product / x.sqrt(),
+            product
         }
     }
 }
@@ -116,6 +130,20 @@ mod tests {
             0
         } else {
             place(x).abs_diff(place(y))
+        }
+    }
+
+    #[test]
+    fn powers_of_whole_numbers_are_rounded_once() {
+        let power = |x: i32, exponent| Halves::of(exponent).map(|of| of.power(f64::from(x)));
+        for x in 1..1000 {
+            let of_x = f64::from(x);
+            assert_eq!(power(x, -1.0), Some(1.0 / of_x));
+            assert_eq!(power(x, -2.0), Some(1.0 / f64::from(x * x)));
+            assert_eq!(power(x, 3.0), Some(f64::from(x * x * x)));
+            assert_eq!(power(x * x, -0.5), Some(1.0 / of_x));
+            assert_eq!(power(x * x, -1.5), Some(1.0 / f64::from(x * x * x)));
+            assert_eq!(power(x * x, 1.5), Some(f64::from(x * x * x)));
         }
     }
 

@@ -151,7 +151,12 @@ pub fn view(array: &PyArray, key: &Bound<'_, PyAny>) -> PyResult<Option<PyArray>
         offset: usize::try_from(offset).unwrap_or(0),
         strides: strides.into(),
     };
-    let shape = Shape::asked(shape)?;
+    // Parts have no more elements than the whole.
+    let shape = if shape.len() > extents.len() {
+        Shape::asked(shape)?
+    } else {
+        Shape::new(shape)
+    };
     Ok(Some(array.part(leaf, shape)))
 }
 

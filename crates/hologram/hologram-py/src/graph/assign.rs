@@ -115,19 +115,9 @@ fn write(
     // Complex numbers are moved as pairs; they are never recorded.
     let mut extents = shape.extents().to_vec();
     extents.push(target.element.lanes);
-    let (steps, values) = linearise([&Value::Leaf(lanes(leaf, target.element.lanes))]);
+    let (steps, values) = linearise([&Value::Leaf(leaf.parts(target.element.lanes))]);
     pass.shape = &extents;
     pass.steps = &steps;
-    pass.outputs = vec![(values[0], lanes(at, target.element.lanes))];
+    pass.outputs = vec![(values[0], at.parts(target.element.lanes))];
     pass.run(py)
-}
-
-/// The elements of a buffer of which each element of an array has several, over the array's shape and these.
-fn lanes(leaf: &Leaf, lanes: usize) -> Leaf {
-    let wide = leaf.strides.iter().map(|stride| stride * lanes as isize);
-    Leaf {
-        storage: leaf.storage.clone(),
-        offset: leaf.offset * lanes,
-        strides: wide.chain([1]).collect(),
-    }
 }

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use hologram_core::expression::FoldOp;
+use hologram_backends::{BinaryOp, MapOp, Ty};
+use hologram_core::expression::{FoldOp, StepOp};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt};
 
@@ -12,7 +13,7 @@ use super::compute::{fold_op, fold_value};
 use super::element::{Element, Kind};
 use super::node::{Node, Operation};
 use super::shape::{broadcast, Shape};
-use super::value::{Number, Value};
+use super::value::{Leaf, Number, Value};
 
 /// An elementwise function that is one step on elements of some kinds.
 #[pyclass(name = "Elementwise", module = "hologram", frozen)]
@@ -40,8 +41,20 @@ impl<'a> Operand<'a> {
 }
 
 impl Elementwise {
-    fn takes(&self, element: &Element) -> bool {
-        is_plain(element, &self.kinds)
+    /// True if it is one step on elements as those of an array, or on their parts.
+    fn takes(&self, like: &PyArray) -> bool {
+        is_plain(like.element, &self.kinds) || self.is_of_parts(like)
+    }
+
+    /// True of complex numbers whose parts are those of the result, on a device that has such floats: Apple's GPUs have no doubles.
+    fn is_of_parts(&self, like: &PyArray) -> bool {
+        use StepOp::{Binary, Map, Select};
+        let of_parts = matches!(
+            self.operation,
+            Operation::Step(Binary(BinaryOp::Add | BinaryOp::Sub) | Map(MapOp::Neg) | Select)
+        );
+        let element = like.element;
+        of_parts && element.kind == Kind::Complex && (element.ty == Ty::F32 || like.device.on_host)
     }
 
     /// Records the step of operands, whose arrays broadcast to one shape; None if they do not.
@@ -63,6 +76,9 @@ impl Elementwise {
                 Operand::Array(_) | Operand::Number(_) => {}
             }
         }
+        if like.element.lanes > 1 {
+            return self.compute_parts(py, like, operands, &shape).map(Some);
+        }
         let args = operands.iter().map(|operand| match operand {
             Operand::Array(array) => array.value_in(py, &shape),
             Operand::Number(number) => Ok(Value::Number(*number)),
@@ -72,6 +88,35 @@ impl Elementwise {
         let result = if self.truth { Element::truth(py)? } else { of };
         let node = Node::new(self.operation, of.ty, args, result.ty, shape.clone());
         PyArray::recorded(py, Value::Node(node), &shape, result, &like.device).map(Some)
+    }
+
+    /// Computes the step of the parts of complex numbers in a shape, which are never recorded.
+    fn compute_parts(
+        &self,
+        py: Python<'_>,
+        like: &PyArray,
+        operands: &[Operand<'_>],
+        shape: &Arc<Shape>,
+    ) -> PyResult<PyArray> {
+        let of = like.element;
+        let mut extents = shape.extents().to_vec();
+        extents.push(of.lanes);
+        let args = operands.iter().map(|operand| match operand {
+            Operand::Array(array) => {
+                let leaf = array.leaf_in(py, shape)?;
+                Ok(Value::Leaf(leaf.parts(array.element.lanes)))
+            }
+            Operand::Number(number) => Ok(Value::Number(*number)),
+        });
+        let args = args.collect::<PyResult<Vec<_>>>()?;
+        let parts = Shape::new(extents);
+        let node = Node::new(self.operation, of.ty, args, of.ty, parts.clone());
+        let made = PyArray::recorded(py, Value::Node(node), &parts, of, &like.device)?;
+        let leaf = Leaf {
+            strides: shape.dense().clone(),
+            ..made.leaf(py)?
+        };
+        Ok(PyArray::over(leaf, shape.clone(), of))
     }
 }
 
@@ -90,7 +135,7 @@ impl Elementwise {
     /// Records the step of one array; None where that takes more.
     #[pyo3(signature = (x, /))]
     fn unary(&self, x: &Bound<'_, PyAny>) -> PyResult<Option<PyArray>> {
-        let found = array_of(x).filter(|array| self.takes(array.element));
+        let found = array_of(x).filter(|array| self.takes(array));
         let Some(array) = found else { return Ok(None) };
         self.record(x.py(), array, &[Operand::Array(array)])
     }
@@ -99,7 +144,7 @@ impl Elementwise {
     #[pyo3(signature = (x1, x2, /))]
     fn binary(&self, x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>) -> PyResult<Option<PyArray>> {
         let found = array_of(x1).or_else(|| array_of(x2));
-        let Some(like) = found.filter(|like| self.takes(like.element)) else {
+        let Some(like) = found.filter(|like| self.takes(like)) else {
             return Ok(None);
         };
         let (Some(a), Some(b)) = (Operand::of(x1, like), Operand::of(x2, like)) else {
@@ -117,7 +162,7 @@ impl Elementwise {
         x2: &Bound<'_, PyAny>,
     ) -> PyResult<Option<PyArray>> {
         let found = array_of(x1).or_else(|| array_of(x2));
-        let Some(like) = found.filter(|like| self.takes(like.element)) else {
+        let Some(like) = found.filter(|like| self.takes(like)) else {
             return Ok(None);
         };
         let truths = array_of(condition).filter(|truths| {

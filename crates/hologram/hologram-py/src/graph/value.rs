@@ -41,6 +41,16 @@ impl Leaf {
         }
     }
 
+    /// The elements of the buffer, of which each of the array's is `lanes`, along a last dimension; one is repeated along it.
+    pub fn parts(&self, lanes: usize) -> Self {
+        let wide = self.strides.iter().map(|stride| stride * lanes as isize);
+        Self {
+            storage: self.storage.clone(),
+            offset: self.offset * lanes,
+            strides: wide.chain([isize::from(lanes > 1)]).collect(),
+        }
+    }
+
     /// True if both are the same elements in the same order.
     pub fn same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.storage, &other.storage) && self.same_place(other)

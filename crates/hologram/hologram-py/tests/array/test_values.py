@@ -553,3 +553,19 @@ def test_complex_numbers_are_chosen():
                     expected = np.where(mask, np.asarray(a, wanted), np.asarray(b, wanted))
                 assert found.dtype == expected.dtype.name and found.shape == expected.shape
                 np.testing.assert_array_equal(to_numpy(found), expected)
+
+
+def test_complex_numbers_are_computed_by_their_parts():
+    x = np.arange(12, dtype="complex64").reshape(3, 4) * (1 - 2j)
+    z = asarray(x)
+    before = z.device.executor.stats()["host_operations"]
+    for ours, theirs in ((z, x), (z.T, x.T), (z[::-1, 1::2], x[::-1, 1::2]), (z[:, :0], x[:, :0]), (z[1, 2], x[1, 2])):
+        row, expected = (ours[:1], theirs[:1]) if ours.ndim else (ours, theirs)
+        for found, wanted in ((ours + row, theirs + expected), (row - ours, expected - theirs), (-ours, -theirs)):
+            assert found.shape == wanted.shape and found.dtype == hologram.complex64 and not found.pending
+            np.testing.assert_array_equal(to_numpy(found), wanted)
+    assert z.device.executor.stats()["host_operations"] == before
+    # Their parts are of one dimension more than arrays may have.
+    deep = hp.reshape(z[1, 2], (1,) * 64)
+    for found in (deep + deep, hp.where(asarray(True), deep + deep, deep)):
+        assert found.shape == deep.shape and found.item() == 2 * x[1, 2]

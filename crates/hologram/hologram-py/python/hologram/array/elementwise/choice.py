@@ -9,7 +9,7 @@ from .. import core, dtypes, host, values
 from ..core import Array, Elementwise, Value, into, step
 from ..dtypes import DType
 from ..layout import broadcast_shapes
-from .conversion import astype, has_parts, parts, with_parts
+from .conversion import astype
 from .steps import REALS, Typed, as_value, check_arrays, check_kind, common_device, known, operands, record
 
 __all__ = ["clip", "where"]
@@ -75,10 +75,9 @@ def where(condition: Array, x1: Any, x2: Any, /, *, out: Array | None = None) ->
     common_device(arrays)
     shape = broadcast_shapes(*(a.shape for a in arrays))
     if dtype.kind == "complex":
-        if not has_parts(dtype, device):
-            return into(out, host.call(np.where, condition, *inputs, device=device, result=dtype))
         numbers = [astype(x, dtype, copy=False) if isinstance(x, Array) else host.from_numpy(x, device, dtype) for x in inputs]
-        return into(out, with_parts(where(condition[..., None], *map(parts, numbers)), dtype))
+        made = _select(condition, *numbers)
+        return into(out, host.call(np.where, condition, *numbers, device=device) if made is None else made)
     both = [_chosen(x, dtype, shape) for x in inputs]
     chosen = step("select", dtype.buffer, (core.value_of(condition, shape), *both), dtype.buffer, shape)
     return into(out, core.recorded(chosen, shape, dtype, device))

@@ -1,7 +1,6 @@
 """Elements of another type."""
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,34 +34,9 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None, ou
     return core.recorded(converted(core.value_of(x, x.shape), x.dtype, to, x.shape), x.shape, to, x.device)
 
 
-# Functions of complex numbers that are the same function of both parts.
-_OF_PARTS: dict[str, Callable[..., Any]] = {"add": operator.add, "subtract": operator.sub, "negative": operator.neg}
-
-
-def has_parts(dtype: DType, device: Device) -> bool:
-    """Whether a device has the floats that complex numbers are made of: of GPUs those of Apple have no float64."""
-    return dtype is dtypes.complex64 or dtype is dtypes.complex128 and device.on_host
-
-
-def parts(x: Array) -> Array:
-    """The real and imaginary parts of complex numbers along a last axis, as a view."""
-    _, offset, strides = x.data()
-    return x.view((*x.shape, 2), 2 * offset, (*(2 * stride for stride in strides), 1), dtypes.of(x.dtype.buffer))
-
-
-def with_parts(made: Array, dtype: DType) -> Array:
-    """The complex numbers whose parts are along the last axis of a new array."""
-    storage, _, _ = made.data()
-    return core.over(storage, made.shape[:-1], dtype)
-
-
 def by_numpy(name: str, inputs: Sequence[Any], dtype: DType, device: Device, shape: tuple[int, ...], result: DType) -> Array:
-    """Calls NumPy's function of this name on the host. Sums and differences of complex arrays of one shape are those of their parts,
-    on the device if it has such floats."""
+    """Calls NumPy's function of this name on the host."""
     numpys = [x if not isinstance(x, Array) or x.dtype is dtype else astype(x, dtype) for x in inputs]
     with np.errstate(all="ignore"):
         numpys = [x if isinstance(x, Array) else dtype.numpy.type(x) for x in numpys]
-    of_parts = _OF_PARTS.get(name)
-    if of_parts and has_parts(dtype, device) and all(isinstance(x, Array) and x.shape == shape for x in numpys):
-        return with_parts(of_parts(*map(parts, numpys)), dtype)
     return host.ufunc(getattr(np, name), *numpys, device=device, shape=shape, dtype=result)

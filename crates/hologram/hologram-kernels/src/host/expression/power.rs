@@ -25,48 +25,71 @@ impl Halves {
         })
     }
 
-    /// The power, with the special values of IEEE 754.
+    /// The powers, with the special values of IEEE 754. Each condition on the exponent is one of a block, which vector units go
+    /// through without the rest.
     #[inline(always)]
-    fn power(self, x: f64) -> f64 {
+    fn powers<const N: usize>(self, mut x: [f64; N]) -> [f64; N] {
         // Products of numbers so scaled are neither too large nor too small where their reciprocals are not.
         const LARGE: f64 = f64::from_bits((1023 + 500) << 52);
         const SMALL: f64 = 1.0 / LARGE;
-        // The only ones whose roots are not positive, or NaN.
-        let is_special = x == 0.0 || x == f64::NEG_INFINITY;
-        let x = if self.has_half && is_special {
-            x.abs()
-        } else {
-            x
-        };
-        if !self.negative {
-            return self.product(x);
+        if self.has_half {
+            for x in &mut x {
+                // The only ones whose roots are not positive, or NaN.
+                let is_special = *x == 0.0 || *x == f64::NEG_INFINITY;
+                *x = if is_special { x.abs() } else { *x };
+            }
         }
-        let size = x.abs();
-        let (scale, scaled) = if size < SMALL {
-            (LARGE, self.product(LARGE))
-        } else if size > LARGE {
-            (SMALL, self.product(SMALL))
-        } else {
-            (1.0, 1.0)
-        };
-        scaled / self.product(x * scale)
+        if !self.negative {
+            return self.products(x);
+        }
+        let [small, large] = self.products([SMALL, LARGE]);
+        let mut dividends = [1.0; N];
+        for (x, dividend) in x.iter_mut().zip(&mut dividends) {
+            let size = x.abs();
+            let (scale, scaled) = if size > LARGE {
+                (SMALL, small)
+            } else {
+                (1.0, 1.0)
+            };
+            let (scale, scaled) = if size < SMALL {
+                (LARGE, large)
+            } else {
+                (scale, scaled)
+            };
+            (*x, *dividend) = (*x * scale, scaled);
+        }
+        let mut out = self.products(x);
+        for (x, dividend) in out.iter_mut().zip(dividends) {
+            *x = dividend / *x;
+        }
+        out
     }
 
-    /// The power without regard to the sign of the exponent.
+    /// The powers without regard to the sign of the exponent.
     #[inline(always)]
-    fn product(self, x: f64) -> f64 {
-        let square = x * x;
-        let even = match self.whole {
-            0 | 1 => 1.0,
-            2 | 3 => square,
-            _ => square * square,
-        };
-        let product = if self.whole % 2 == 1 { even * x } else { even };
-        if self.has_half {
-            product * x.sqrt()
-        } else {
-            product
+    fn products<const N: usize>(self, x: [f64; N]) -> [f64; N] {
+        let mut out = [1.0; N];
+        if self.whole >= 2 {
+            for (out, x) in out.iter_mut().zip(x) {
+                *out = x * x;
+            }
         }
+        if self.whole == 4 {
+            for out in &mut out {
+                *out *= *out;
+            }
+        }
+        if self.whole % 2 == 1 {
+            for (out, x) in out.iter_mut().zip(x) {
+                *out *= x;
+            }
+        }
+        if self.has_half {
+            for (out, x) in out.iter_mut().zip(x) {
+                *out *= x.sqrt();
+            }
+        }
+        out
     }
 }
 
@@ -91,9 +114,14 @@ impl<T: Float + Value> Work for Power<T> {
                 (x, none(), none()),
                 count,
                 |x: [T; BLOCK], _, _| {
+                    let mut wide = [0.0; BLOCK];
+                    for i in 0..BLOCK {
+                        wide[i] = x[i].to_f64();
+                    }
+                    let powers = self.exponent.powers(wide);
                     let mut out = x;
                     for i in 0..BLOCK {
-                        out[i] = T::from_f64(self.exponent.power(x[i].to_f64()));
+                        out[i] = T::from_f64(powers[i]);
                     }
                     out
                 },
@@ -135,15 +163,18 @@ mod tests {
 
     #[test]
     fn powers_of_whole_numbers_are_rounded_once() {
-        let power = |x: i32, exponent| Halves::of(exponent).map(|of| of.power(f64::from(x)));
+        let power = |x: i32, exponent| {
+            let of = Halves::of(exponent).expect("an exponent of few halves");
+            of.powers([f64::from(x)])
+        };
         for x in 1..1000 {
             let of_x = f64::from(x);
-            assert_eq!(power(x, -1.0), Some(1.0 / of_x));
-            assert_eq!(power(x, -2.0), Some(1.0 / f64::from(x * x)));
-            assert_eq!(power(x, 3.0), Some(f64::from(x * x * x)));
-            assert_eq!(power(x * x, -0.5), Some(1.0 / of_x));
-            assert_eq!(power(x * x, -1.5), Some(1.0 / f64::from(x * x * x)));
-            assert_eq!(power(x * x, 1.5), Some(f64::from(x * x * x)));
+            assert_eq!(power(x, -1.0), [1.0 / of_x]);
+            assert_eq!(power(x, -2.0), [1.0 / f64::from(x * x)]);
+            assert_eq!(power(x, 3.0), [f64::from(x * x * x)]);
+            assert_eq!(power(x * x, -0.5), [1.0 / of_x]);
+            assert_eq!(power(x * x, -1.5), [1.0 / f64::from(x * x * x)]);
+            assert_eq!(power(x * x, 1.5), [f64::from(x * x * x)]);
         }
     }
 
@@ -183,7 +214,7 @@ mod tests {
         for exponent in (-4..=8).map(|twice| f64::from(twice) / 2.0) {
             let power = Halves::of(exponent).expect("an exponent of few halves");
             for &x in &values {
-                let (found, expected) = (power.power(x), x.powf(exponent));
+                let ([found], expected) = (power.powers([x]), x.powf(exponent));
                 let near = ulps(found, expected) <= 4;
                 let same_zero =
                     found != 0.0 || expected != 0.0 || found.to_bits() == expected.to_bits();

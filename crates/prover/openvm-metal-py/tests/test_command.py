@@ -1,6 +1,7 @@
 """The command's standard output, without a cluster."""
 
 import json
+import os
 import subprocess
 
 import clusters
@@ -58,3 +59,14 @@ def test_a_guest_may_print_half_a_line(tmp_path):
     command_line, more = clusters.python(script, capture_output=True, text=True, timeout=300, check=False)
     done = subprocess.run(command_line, **more)
     assert (done.returncode, done.stdout) == (0, "half"), done.stderr
+
+
+def test_a_terminal_gets_no_control_characters_of_a_guest():
+    ours, its = os.openpty()
+    script = r"import guests, openvm_metal as om; om.execute(om.Program.from_bytes(guests.prints('a\x1b[2Jb\n'), guests.CONFIG))"
+    command_line, more = clusters.python(script, stdout=its, stderr=its, timeout=300, check=True)
+    subprocess.run(command_line, **more)
+    os.close(its)
+    shown = os.read(ours, 4096)
+    os.close(ours)
+    assert shown == "a\ufffd[2Jb\r\n".encode()

@@ -25,7 +25,7 @@ mod _hologram {
     #[pymodule_export]
     use super::graph::{
         alone::PyAlone,
-        array::{new, over, recorded, value_of, PyArray},
+        array::{new, recorded, value_of, PyArray},
         assign::{assign, copied, replace},
         compute::fold,
         element::set_element_types,

@@ -466,7 +466,8 @@ class Value:
 
 @final
 class Elementwise:
-    """An elementwise function that is one step on elements of some kinds."""
+    """An elementwise function that is one step on elements of some kinds; of complex numbers sums, differences, negatives and choices
+    are steps on their parts, which are computed at once."""
 
     def __new__(cls, operation: str, kinds: Sequence[str], truth: bool = False) -> Self: ...
     def unary(self, x: Any, /) -> Array | None:
@@ -527,9 +528,6 @@ def value_of(array: Array, shape: tuple[int, ...], /) -> Value:
 
 def recorded(value: Value, shape: tuple[int, ...], dtype: DType, device: Device, /) -> Array:
     """An array that shows a value; computed at once where the graph is large or reads memory that may change."""
-
-def over(storage: Storage, shape: tuple[int, ...], dtype: DType) -> Array:
-    """A row-major array over memory."""
 
 def new(device: Device, shape: tuple[int, ...], dtype: DType, zeroed: bool = False) -> Array:
     """A new row-major array, whose elements are all written next unless they are `zeroed`.

@@ -378,22 +378,6 @@ impl PyArray {
     }
 }
 
-/// A row-major array over memory.
-#[pyfunction]
-pub fn over(
-    storage: &PyStorage,
-    shape: &Bound<'_, PyTuple>,
-    dtype: &Bound<'_, PyAny>,
-) -> PyResult<PyArray> {
-    let shape = Shape::of(shape)?;
-    let leaf = Leaf {
-        storage: storage.0.clone(),
-        offset: 0,
-        strides: shape.dense().clone(),
-    };
-    Ok(PyArray::over(leaf, shape, Element::of(dtype)?))
-}
-
 /// A new row-major array, whose elements are all written next unless they are `zeroed`.
 #[pyfunction]
 #[pyo3(signature = (device, shape, dtype, zeroed = false))]

@@ -15,7 +15,8 @@ use super::node::{Node, Operation};
 use super::shape::{broadcast, Shape};
 use super::value::{Leaf, Number, Value};
 
-/// An elementwise function that is one step on elements of some kinds.
+/// An elementwise function that is one step on elements of some kinds; of complex numbers sums, differences, negatives and choices are
+/// steps on their parts, which are computed at once.
 #[pyclass(name = "Elementwise", module = "hologram", frozen)]
 pub struct Elementwise {
     operation: Operation,

@@ -1,14 +1,14 @@
 """`hologram.Array` and what is done with its memory: the native module's graph of recorded operations."""
 
 from .._hologram import (
-    Alone, Array, Elementwise, Fold, Value, assign, before_write, copied, fold, listed, new, number, over, recorded, replace, rolled, rounded,
+    Alone, Array, Elementwise, Fold, Value, assign, before_write, copied, fold, listed, new, number, recorded, replace, rolled, rounded,
     stacked, step, taken, value_of,
 )  # fmt: skip
 from ..errors import ArgumentError, DTypeError, ShapeError
 
 __all__ = [
     "Array", "Elementwise", "Fold", "Value", "assign", "before_write", "changes", "copied", "fold", "into", "listed", "new", "number",
-    "over", "recorded", "replace", "rolled", "rounded", "stacked", "step", "taken", "value_of",
+    "recorded", "replace", "rolled", "rounded", "stacked", "step", "taken", "value_of",
 ]  # fmt: skip
 
 # One thread at a time computes graphs and writes the memory that they read; a forked process has a lock of its own.

@@ -255,6 +255,7 @@ impl CliError {
             Some(MetalError::OutOfMemory { .. } | MetalError::BufferTooLarge { .. })
         ) || matches!(self, Self::Prover(MetalProverError::MemoryBudget { .. }))
             || matches!(self, Self::Signal(error) if is_refusal(error))
+            || matches!(self, Self::Sdk(SdkError::HostMemory { .. }))
     }
 
     /// True if standard output is a pipe that nobody reads any more.
@@ -279,9 +280,10 @@ impl CliError {
                 MetalError::DeviceUnavailable { .. } | MetalError::UnknownDevice { .. } => {
                     Some("`openvm-metal devices` lists what this machine has")
                 }
-                MetalError::OutOfMemory { .. } | MetalError::BufferTooLarge { .. } => {
-                    Some("a smaller size needs less; `openvm-metal devices` shows the budget")
-                }
+                MetalError::OutOfMemory { .. } | MetalError::BufferTooLarge { .. } => match self {
+                    Self::Sdk(_) => Some("smaller segments need less (--segment-max-memory 4G); `openvm-metal devices` shows the budget"),
+                    _ => Some("a smaller size needs less; `openvm-metal devices` shows the budget"),
+                },
                 MetalError::KernelCompile { .. }
                 | MetalError::KernelMissing { .. }
                 | MetalError::KernelLeftOut { .. }

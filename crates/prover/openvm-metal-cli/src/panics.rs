@@ -14,7 +14,9 @@ pub fn install() {
         let message = message(info);
         if openvm_metal_sdk::is_lack_of_memory(message) {
             // Threads may wait for one that could not begin, so that an error of it might never be said.
-            memory::end(format_args!("the system refuses memory or a thread"));
+            memory::end(format_args!(
+                "the system or the device refuses memory, or a thread"
+            ));
         }
         if !openvm_metal_sdk::is_guarded() {
             say_bug(

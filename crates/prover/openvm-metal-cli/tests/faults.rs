@@ -158,7 +158,7 @@ fn lack_of_memory_is_explained() {
         if !output.status.success() {
             failed_with(&output, "RLIMIT_AS allows the process");
             let message = said(&output);
-            let texts = ["out of memory", "out of device memory"];
+            let texts = ["out of memory", "out of device memory", "of host memory"];
             assert!(texts.iter().any(|text| message.contains(text)), "{message}");
         }
     }

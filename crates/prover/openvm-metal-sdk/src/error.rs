@@ -171,9 +171,9 @@ pub enum SdkError {
         /// Bytes that are allowed.
         bound: u64,
     },
-    /// The system refused memory, or a thread, whose stack is memory.
+    /// The system refused memory, or a thread, whose stack is memory, or the device refused memory to a library that panics then.
     #[error(
-        "{stage}: out of memory: the system refuses memory or a thread; allow the process more, or need less: \
+        "{stage}: out of memory: the system refuses memory or a thread, or the device memory; allow the process more, or need less: \
          smaller segments (--segment-max-memory, segment_max_memory), fewer threads (--machines, machines)"
     )]
     OutOfMemory { stage: Stage },

@@ -26,11 +26,12 @@ pub fn is_guarded() -> bool {
     GUARDED.load(Ordering::SeqCst) > 0
 }
 
-/// True if the text of a panic says that the system refused memory, or a thread, whose stack is memory.
+/// True if the text of a panic says that the system refused memory, or a thread, whose stack is memory, or that a device did.
 pub fn is_lack_of_memory(panic: &str) -> bool {
     let texts = [
         "Cannot allocate memory",
         "kind: OutOfMemory",
+        "OutOfMemory { requested",
         "failed to spawn thread",
         "global thread pool has not been initialized",
     ];

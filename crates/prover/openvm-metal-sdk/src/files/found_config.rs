@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{error::SdkError, guest::CONFIG_FILE};
+use crate::error::SdkError;
+
+/// The file of a guest that names its extensions.
+pub const CONFIG_FILE: &str = "openvm.toml";
 
 /// Write permission for users other than the owner and the group. New files of a user may be the group's to write, too.
 const OTHERS_WRITE: u32 = 0o002;

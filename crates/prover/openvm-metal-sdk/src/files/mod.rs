@@ -52,7 +52,7 @@ pub use self::{
         AggKeyFiles, AGG_PREFIX_PK, APP_PK, APP_VK, INTERNAL_RECURSIVE_PK, INTERNAL_RECURSIVE_VK,
         ROOT_PK, ROOT_VK,
     },
-    found_config::{config_places, found_config, stored_config},
+    found_config::{config_places, found_config, stored_config, CONFIG_FILE},
     input::{input_from_json, read_input, value_from_hex},
 };
 pub use crate::whole_file::write as write_whole;

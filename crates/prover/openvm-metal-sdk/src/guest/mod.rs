@@ -15,11 +15,12 @@ mod record;
 mod strip;
 mod toolchain;
 
+pub use crate::files::CONFIG_FILE;
 pub use build::{build, target_dir, BuildOptions, Built, Notice, OUTPUT_FOLDER};
 pub use error::GuestError;
 pub use hint::Hint;
 pub use init::init;
-pub use package::{config_of, CONFIG_FILE};
+pub use package::config_of;
 pub use record::BuildRecord;
 pub use strip::without_symbols;
 pub use toolchain::{DEFAULT_TOOLCHAIN, TOOLCHAIN_VARIABLE};

@@ -9,10 +9,10 @@ use openvm_sdk_config::SdkVmConfig;
 use serde::Deserialize;
 
 use super::{error::GuestError, toolchain::Toolchain};
-use crate::{error::SdkError, files};
-
-/// The file of a guest that names its extensions.
-pub const CONFIG_FILE: &str = "openvm.toml";
+use crate::{
+    error::SdkError,
+    files::{self, CONFIG_FILE},
+};
 
 /// The part of cargo's metadata that is used here.
 #[derive(Deserialize)]

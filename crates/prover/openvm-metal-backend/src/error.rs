@@ -170,7 +170,6 @@ impl MetalProverError {
         match self {
             Self::Device(error) => Some(error),
             Self::Transport(inner) => inner.device_error(),
-            Self::Traces(inner) => inner.downcast_ref(),
             _ => None,
         }
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{CircuitArgs, Run, SC};
 use crate::{
-    error::Result,
+    error::{CliError, Result},
     table::{self, Unit},
 };
 
@@ -54,7 +54,7 @@ impl Report {
         warm.sort_by(f64::total_cmp);
         let last = runs.last();
         let proof_bytes = match last {
-            Some(run) => run.proof.encode_to_vec().map_or(0, |bytes| bytes.len()),
+            Some(run) => run.proof.encode_to_vec().map_err(CliError::Output)?.len(),
             None => 0,
         };
         Ok(Self {

@@ -140,7 +140,7 @@ impl ProgramArgs {
     /// The file of the program, which is built if it is a guest's folder, and that of its configuration, if there is one.
     ///
     /// # Errors
-    /// If there is no program, or it cannot be built; [`CliError::Link`] as [`Program::make_folder`].
+    /// Errors of a program that is absent or cannot be built; [`CliError::Link`] as [`Program::make_folder`].
     pub fn files(&self) -> Result<(PathBuf, Option<PathBuf>)> {
         let path = self.path()?;
         let config = match &self.config {

@@ -95,8 +95,8 @@ fn whole_steps(bytes: usize) -> usize {
 
 /// Bound on the memory of a segment's proof on so many devices, each of at least `budget` bytes: OpenVM's default, or half of the budget if that is
 /// less, since traces of further segments are there too. GPUs with memory `of_its_own` prove large segments in less time: there it is
-/// 3/16 of the budget, divided by the number of devices, if that is more. Two proofs and the traces of further segments take up to 5/8 of the
-/// memory then; with a quarter they would take 5/6, and pieces of different sizes left too little between them.
+/// 3/16 of the budget, divided by the number of devices, if that is more. Two proofs and the traces of further segments leave a part of the
+/// budget free then: pieces of different sizes do not fill the memory.
 pub(super) fn bound(budget: usize, of_its_own: bool, devices: usize) -> usize {
     let of_gpu = match of_its_own {
         true => budget / 16 * 3 / devices.max(1),

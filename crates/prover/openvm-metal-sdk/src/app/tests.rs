@@ -376,7 +376,7 @@ fn large_segments_come_after_two_small_ones() {
     }
 }
 
-/// What a program prints, and how much of it each segment that is reported finds printed.
+/// Output of a program, and the number of its bytes that are printed before each report of a segment.
 #[derive(Default)]
 struct Log {
     output: Mutex<Vec<u8>>,

@@ -43,7 +43,7 @@ pub const COMMITS_TO_OTHERS: &str = "commits to others";
 /// By the name of a device: the proofs that it has made, and which of them it makes wrong.
 static WRONG: Mutex<BTreeMap<&str, (usize, Range<usize>)>> = Mutex::new(BTreeMap::new());
 
-/// As `WRONG`, the proofs for which there is no memory.
+/// By the name of a device: the proofs that it was asked for, and which of them find no memory.
 static NO_MEMORY: Mutex<BTreeMap<&str, (usize, Range<usize>)>> = Mutex::new(BTreeMap::new());
 
 /// The proofs in this range, counted from now on, are made wrong by devices of a name.

@@ -133,7 +133,7 @@ impl<T: Float + Value> Work for Power<T> {
 /// Computes powers with one exponent; false if there are several, or it is another one.
 ///
 /// # Safety
-/// As [`run`](super::kernels::run).
+/// Places must be those of [`run`](super::kernels::run).
 pub(super) unsafe fn power<T: Float + Value>(places: &Places) -> bool {
     // SAFETY: the caller's promise.
     let exponent = unsafe { single::<T>(places.args[1], places.count) };

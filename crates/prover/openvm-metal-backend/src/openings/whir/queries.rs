@@ -29,9 +29,9 @@ type OpenedCodeword<D> = (Vec<Vec<EF>>, Vec<MerkleProof<D>>);
 
 /// The openings of all rounds. No challenge depends on them: they are gathered on the device, read at the end, and assembled on other threads.
 pub(super) struct OpenedQueries<SC: HashScheme> {
-    /// Of each commitment.
+    /// Leaves of each commitment.
     initial: Vec<Gathered<F, SC>>,
-    /// Of each later round.
+    /// Leaves of each later round.
     later: Vec<Gathered<EF, SC>>,
 }
 

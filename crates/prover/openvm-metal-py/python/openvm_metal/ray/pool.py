@@ -46,7 +46,7 @@ class Pool:
         devices: "auto" takes each node's GPUs, or its cores where it has none; "cuda", "metal", "cpu", or "cpu:4" for groups of 4 cores; or several.
         toy: small parameters WITHOUT SECURITY, as `Prover`'s.
         allow_insecure: keys of less than 80 bits of security are taken.
-        segment_max_memory: segments are cut so that the proof of one needs at most this many bytes; if absent, what fits every device.
+        segment_max_memory: segments are cut so that the proof of one needs at most this many bytes; if absent, what fits every device; several share what is above OpenVM's default.
         children: how many proofs a node verifies, a leaf and an internal node.
         host_memory: most bytes of records and traces of segments that each node holds at the same time, in equal parts for its devices; if
             absent, three quarters of the memory that Ray found there, or of what is free if that is less.
